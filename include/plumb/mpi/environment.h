@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace plumb::mpi {
+
+/// MPI's thread levels, lowest first.
+enum class ThreadLevel { single, funneled, serialized, multiple };
+[[nodiscard]] std::string_view name(ThreadLevel level);
+
+/// Whether MPI can be called now.
+enum class MpiState { not_initialised, running, finalised };
+[[nodiscard]] MpiState mpi_state() noexcept;
+
+/// Starts MPI unless it runs already, and finalises it only if it started it. So the user may call MPI_Init
+/// before or let Plumb do it; a user who calls MPI_Finalize while an Environment lives is served too:
+/// whatever Plumb still holds is drained and freed at the start of MPI_Finalize. Move-only.
+///
+/// Constructor and destructor are collective over MPI_COMM_WORLD where they start or finalise MPI.
+class Environment {
+  public:
+    /// Throws EnvironmentError if MPI was finalised already, or offers less than `required` (MPI is not
+    /// finalised then if the user started it).
+    explicit Environment(ThreadLevel required = ThreadLevel::funneled);
+    Environment(int& argc, char**& argv, ThreadLevel required = ThreadLevel::funneled);
+    Environment(Environment&& other) noexcept;
+    Environment& operator=(Environment&& other) noexcept;
+    Environment(const Environment&) = delete;
+    Environment& operator=(const Environment&) = delete;
+    ~Environment();
+
+    /// Finalises now instead of in the destructor (if this Environment started MPI). Throws TimeoutError when
+    /// operations that nobody waited for do not complete within PLUMB_TIMEOUT.
+    void finalize();
+
+    [[nodiscard]] ThreadLevel thread_level() const noexcept { return level_; }
+    [[nodiscard]] bool started_mpi() const noexcept { return started_; }
+
+  private:
+    void start(int* argc, char*** argv, ThreadLevel required);
+
+    ThreadLevel level_ = ThreadLevel::single;
+    bool started_ = false;
+};
+
+/// The level MPI runs with.
+[[nodiscard]] ThreadLevel thread_level();
+
+/// Throws EnvironmentError unless MPI runs and the calling thread may call it: below `serialized` only the
+/// thread that initialised MPI may.
+void require_usable_mpi();
+
+/// First everything in flight is completed, then handles are freed.
+enum class FinalizePhase { drain, release };
+
+/// Runs `action` at the start of MPI_Finalize, whoever calls it; within a phase, later registrations run
+/// first. MPI must be running.
+void at_finalize(FinalizePhase phase, std::function<void()> action);
+
+/// MPI standard version and the library's own version text, e.g. "Open MPI v4.1.4 …" (first line).
+[[nodiscard]] std::string library_version();
+[[nodiscard]] std::string standard_version();
+
+}  // namespace plumb::mpi
