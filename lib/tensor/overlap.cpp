@@ -70,9 +70,8 @@ class SumSet {
             rest.low = after.low + term.coefficient * term.low;
             rest.high = after.high + term.coefficient * term.high;
             rest.step = std::gcd(after.step, term.coefficient);
-            const bool fills =
-                after.step == 0 || term.low == term.high ||
-                (rest.step == after.step && term.coefficient <= after.high - after.low + after.step);
+            const bool fills = after.step == 0 || (rest.step == after.step &&
+                                                   term.coefficient <= after.high - after.low + after.step);
             rest.dense = after.dense && fills;
         }
     }
