@@ -10,9 +10,9 @@ void TensorOperation::prepare_output(DType dtype, const Shape& shape, const Tens
         return;
     }
     const auto level = channel().check_level();
-    require_output(output_, "output", dtype, shape, level);
+    require_output(output_, output_name(), dtype, shape, level);
     if (input.defined()) {
-        require_no_overlap(output_, "output", input, "input", level);
+        require_no_overlap(output_, output_name(), input, input_name(), level);
     }
 }
 

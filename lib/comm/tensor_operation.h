@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <utility>
 
 #include <plumb/comm/async.h>
@@ -14,18 +15,25 @@ class TensorOperation : public mpi::Operation, public Outcome<Tensor> {
     [[nodiscard]] Tensor result() const final { return output_; }
 
   protected:
-    /// `output` is undefined where the operation makes its own.
-    explicit TensorOperation(Tensor output = {}) : output_(std::move(output)), given_(output_.defined()) {}
+    /// Makes its own output.
+    TensorOperation() = default;
+    /// Writes the caller's.
+    explicit TensorOperation(Tensor output) : output_(std::move(output)), given_(true) {}
 
     /// Makes the output, or checks the one given: its dtype, its shape, that it overlaps neither itself nor
     /// `input`.
     void prepare_output(DType dtype, const Shape& shape, const Tensor& input);
+    /// For an operation that is used again: another output of the caller's.
+    void rebind_output(Tensor output) { output_ = std::move(output); }
+    /// What the caller calls them, for messages: backward forms have grad_input and grad_output.
+    [[nodiscard]] virtual std::string_view output_name() const { return "output"; }
+    [[nodiscard]] virtual std::string_view input_name() const { return "input"; }
     [[nodiscard]] Tensor& output() noexcept { return output_; }
     [[nodiscard]] const Tensor& output() const noexcept { return output_; }
 
   private:
     Tensor output_;
-    bool given_;
+    bool given_ = false;
 };
 
 }  // namespace plumb::comm
