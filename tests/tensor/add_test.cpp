@@ -72,12 +72,31 @@ void write_whole(DType dtype, std::byte* element, int value) {
     }
 }
 
-std::vector<std::byte> whole_numbers(const Layout& layout, DType dtype, int (*value)(std::int64_t)) {
-    std::vector<std::byte> buffer(static_cast<std::size_t>(layout.elements) * plumb::size_of(dtype));
-    for (std::int64_t i = 0; i < layout.elements; ++i)
-        write_whole(dtype, buffer.data() + i * static_cast<std::int64_t>(plumb::size_of(dtype)), value(i));
-    return buffer;
-}
+/// The whole numbers from 0 to 16 as elements of one dtype.
+class WholeNumbers {
+  public:
+    explicit WholeNumbers(DType dtype) : size_(plumb::size_of(dtype)), elements_(17 * size_) {
+        for (int value = 0; value <= 16; ++value)
+            write_whole(dtype, elements_.data() + static_cast<std::size_t>(value) * size_, value);
+    }
+
+    /// Puts `value` at `position` of `buffer`.
+    void put(std::vector<std::byte>& buffer, std::int64_t position, int value) const {
+        std::memcpy(buffer.data() + static_cast<std::size_t>(position) * size_,
+                    elements_.data() + static_cast<std::size_t>(value) * size_, size_);
+    }
+
+    [[nodiscard]] std::vector<std::byte> fill(const Layout& layout, int (*value)(std::int64_t)) const {
+        std::vector<std::byte> buffer(static_cast<std::size_t>(layout.elements) * size_);
+        for (std::int64_t i = 0; i < layout.elements; ++i)
+            put(buffer, i, value(i));
+        return buffer;
+    }
+
+  private:
+    std::size_t size_;
+    std::vector<std::byte> elements_;
+};
 
 // Sums stay within 0 … 16, which even three mantissa bits hold.
 int first_value(std::int64_t i) {
@@ -94,18 +113,18 @@ TEST_CASE("add: all dtypes, shapes and layouts") {
         {}, {5}, {0, 2}, {2, 3}, {4, 1, 3}, {3, 2, 2, 3}, {2, 2, 2, 2, 2, 2, 2, 2}};
     for (const DType dtype : plumb::kAllDTypes) {
         if (dtype == DType::boolean) continue;
-        const auto size = static_cast<std::int64_t>(plumb::size_of(dtype));
+        const WholeNumbers numbers(dtype);
         for (const Shape& shape : shapes)
             for (const Layout& src : source_layouts(shape))
                 for (const Layout& dst : distinct_layouts(shape)) {
                     INFO(plumb::name(dtype), " ", plumb::to_string(shape), ": ", src.name, " to ", dst.name);
-                    const std::vector<std::byte> from = whole_numbers(src, dtype, second_value);
-                    std::vector<std::byte> to = whole_numbers(dst, dtype, first_value);
+                    const std::vector<std::byte> from = numbers.fill(src, second_value);
+                    std::vector<std::byte> to = numbers.fill(dst, first_value);
                     std::vector<std::byte> wanted = to;
                     const auto dst_positions = positions(dst);
                     const auto src_positions = positions(src);
                     for (std::size_t i = 0; i < dst_positions.size(); ++i)
-                        write_whole(dtype, wanted.data() + dst_positions[i] * size,
+                        numbers.put(wanted, dst_positions[i],
                                     first_value(dst_positions[i]) + second_value(src_positions[i]));
                     plumb::add(view_of(dst, dtype, to.data()), view_of(src, dtype, from.data()));
                     REQUIRE(to == wanted);

@@ -111,6 +111,9 @@ inline std::vector<std::byte> patterned(const Layout& layout, plumb::DType dtype
 
 template <class Byte>
 plumb::BasicView<Byte> view_of(const Layout& layout, plumb::DType dtype, Byte* buffer) {
-    return {buffer + layout.offset * static_cast<std::int64_t>(plumb::size_of(dtype)), dtype, layout.shape,
-            layout.strides, plumb::MemorySpace::host};
+    // A buffer without elements may have no address to count from.
+    Byte* const first = buffer == nullptr
+                            ? nullptr
+                            : buffer + layout.offset * static_cast<std::int64_t>(plumb::size_of(dtype));
+    return {first, dtype, layout.shape, layout.strides, plumb::MemorySpace::host};
 }
