@@ -30,7 +30,7 @@ function(plumb_test_executable name)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/lib ${PROJECT_SOURCE_DIR}/tests)
     target_compile_definitions(${name} PRIVATE PLUMB_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} plumb::plumb plumb_build_flags doctest::doctest
-                                          Threads::Threads)
+                                          Threads::Threads $<TARGET_NAME_IF_EXISTS:plumb_keep_modules>)
 endfunction()
 
 function(plumb_add_test)

@@ -56,6 +56,24 @@ TEST_CASE("one rank exits") {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+TEST_CASE("one rank leaks a datatype") {
+    MPI_Datatype pair = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    if (!on_rank_1()) MPI_Type_free(&pair);
+}
+
+TEST_CASE("one rank leaks memory") {
+    auto* leaked = std::malloc(on_rank_1() ? 100 : 1);
+    CHECK(leaked != nullptr);
+    if (!on_rank_1()) std::free(leaked);
+}
+
+TEST_CASE("one rank leaks a communicator") {
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    if (!on_rank_1()) MPI_Comm_free(&copy);
+}
+
 TEST_CASE("one rank never comes") {
     if (on_rank_1()) pause();
     MPI_Barrier(MPI_COMM_WORLD);
