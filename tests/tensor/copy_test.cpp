@@ -42,49 +42,58 @@ std::vector<std::byte> untouched(const Layout& layout, DType dtype) {
                                   kUntouched);
 }
 
+/// A layout and where its elements are.
+struct Placed {
+    explicit Placed(const Layout& made) : layout(made), places(positions(made)) {}
+
+    Layout layout;
+    std::vector<std::int64_t> places;
+};
+
+std::vector<Placed> placed(const std::vector<Layout>& layouts) {
+    return {layouts.begin(), layouts.end()};
+}
+
 /// What `dst` must hold once the elements of `src` have been put one by one to their places.
-std::vector<std::byte> moved_one_by_one(const Layout& dst, const Layout& src,
+std::vector<std::byte> moved_one_by_one(const Placed& dst, const Placed& src,
                                         const std::vector<std::byte>& from, DType dtype) {
-    std::vector<std::byte> result = untouched(dst, dtype);
+    std::vector<std::byte> result = untouched(dst.layout, dtype);
     const auto size = static_cast<std::int64_t>(plumb::size_of(dtype));
-    const auto dst_positions = positions(dst);
-    const auto src_positions = positions(src);
-    for (std::size_t i = 0; i < dst_positions.size(); ++i)
-        std::copy_n(from.begin() + src_positions[i] * size, size, result.begin() + dst_positions[i] * size);
+    for (std::size_t i = 0; i < dst.places.size(); ++i)
+        std::copy_n(from.data() + src.places[i] * size, size, result.data() + dst.places[i] * size);
     return result;
 }
 
-Layout dense(const Shape& shape) {
-    return distinct_layouts(shape).front();
-}
-
 void check_all_layouts(const Shape& shape, DType dtype) {
-    for (const Layout& src : source_layouts(shape)) {
-        const std::vector<std::byte> from = patterned(src, dtype);
-        const ConstView source = view_of(src, dtype, from.data());
-        for (const Layout& dst : distinct_layouts(shape)) {
-            INFO(plumb::name(dtype), " ", plumb::to_string(shape), ": ", src.name, " to ", dst.name);
-            std::vector<std::byte> to = untouched(dst, dtype);
-            plumb::copy(view_of(dst, dtype, to.data()), source);
+    const std::vector<Placed> targets = placed(distinct_layouts(shape));
+    const Placed& dense = targets.front();
+    for (const Placed& src : placed(source_layouts(shape))) {
+        const std::vector<std::byte> from = patterned(src.layout, dtype);
+        const ConstView source = view_of(src.layout, dtype, from.data());
+        for (const Placed& dst : targets) {
+            INFO(plumb::name(dtype), " ", plumb::to_string(shape), ": ", src.layout.name, " to ",
+                 dst.layout.name);
+            std::vector<std::byte> to = untouched(dst.layout, dtype);
+            plumb::copy(view_of(dst.layout, dtype, to.data()), source);
             REQUIRE(to == moved_one_by_one(dst, src, from, dtype));
         }
-        INFO(plumb::name(dtype), " ", plumb::to_string(shape), ": pack ", src.name);
-        std::vector<std::byte> packed = untouched(dense(shape), dtype);
+        INFO(plumb::name(dtype), " ", plumb::to_string(shape), ": pack ", src.layout.name);
+        std::vector<std::byte> packed = untouched(dense.layout, dtype);
         plumb::pack(packed.data(), source);
-        REQUIRE(packed == moved_one_by_one(dense(shape), src, from, dtype));
+        REQUIRE(packed == moved_one_by_one(dense, src, from, dtype));
     }
-    const std::vector<std::byte> packed = patterned(dense(shape), dtype);
-    for (const Layout& dst : distinct_layouts(shape)) {
-        INFO(plumb::name(dtype), " ", plumb::to_string(shape), ": unpack to ", dst.name);
-        std::vector<std::byte> to = untouched(dst, dtype);
-        plumb::unpack(view_of(dst, dtype, to.data()), packed.data());
-        REQUIRE(to == moved_one_by_one(dst, dense(shape), packed, dtype));
+    const std::vector<std::byte> packed = patterned(dense.layout, dtype);
+    for (const Placed& dst : targets) {
+        INFO(plumb::name(dtype), " ", plumb::to_string(shape), ": unpack to ", dst.layout.name);
+        std::vector<std::byte> to = untouched(dst.layout, dtype);
+        plumb::unpack(view_of(dst.layout, dtype, to.data()), packed.data());
+        REQUIRE(to == moved_one_by_one(dst, dense, packed, dtype));
 
         INFO("zeros");
-        std::vector<std::byte> zeroed = untouched(dst, dtype);
-        plumb::fill_zero(view_of(dst, dtype, zeroed.data()));
+        std::vector<std::byte> zeroed = untouched(dst.layout, dtype);
+        plumb::fill_zero(view_of(dst.layout, dtype, zeroed.data()));
         const std::vector<std::byte> zeros(packed.size(), std::byte{0});
-        REQUIRE(zeroed == moved_one_by_one(dst, dense(shape), zeros, dtype));
+        REQUIRE(zeroed == moved_one_by_one(dst, dense, zeros, dtype));
     }
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <plumb/tensor/view.h>
@@ -18,29 +19,15 @@ struct Layout {
     std::int64_t elements = 0;  ///< in the buffer
 };
 
-/// All indices of `shape`, row-major.
-inline std::vector<std::vector<std::int64_t>> all_indices(const plumb::Shape& shape) {
-    std::vector<std::vector<std::int64_t>> result{{}};
-    for (const std::int64_t extent : shape) {
-        std::vector<std::vector<std::int64_t>> longer;
-        for (const auto& index : result)
-            for (std::int64_t i = 0; i < extent; ++i) {
-                longer.push_back(index);
-                longer.back().push_back(i);
-            }
-        result = std::move(longer);
-    }
-    return result;
-}
-
 /// Positions of all elements in the buffer, row-major, in elements.
 inline std::vector<std::int64_t> positions(const Layout& layout) {
-    std::vector<std::int64_t> result;
-    for (const auto& index : all_indices(layout.shape)) {
-        std::int64_t position = layout.offset;
-        for (std::size_t d = 0; d < index.size(); ++d)
-            position += index[d] * layout.strides[static_cast<int>(d)];
-        result.push_back(position);
+    std::vector<std::int64_t> result{layout.offset};
+    for (int dim = 0; dim < layout.shape.ndim(); ++dim) {
+        std::vector<std::int64_t> longer;
+        for (const std::int64_t position : result)
+            for (std::int64_t i = 0; i < layout.shape[dim]; ++i)
+                longer.push_back(position + i * layout.strides[dim]);
+        result = std::move(longer);
     }
     return result;
 }
