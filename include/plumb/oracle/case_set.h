@@ -11,8 +11,8 @@
 
 namespace plumb::oracle {
 
-/// A folder with manifest.json and any number of .safetensors files (sub-folders are not searched). A tensor is
-/// found by its name, `{case id}/rank{r}_{role}[_k]`, whichever file holds it. Local, no communication.
+/// A folder with manifest.json and any number of .safetensors files (sub-folders are not searched). A tensor
+/// is found by its name, `{case id}/rank{r}_{role}[_k]`, whichever file holds it. Local, no communication.
 class CaseSet {
   public:
     /// Throws FileError naming file and place: what read_manifest and SafetensorsFile::open throw; a tensor

@@ -66,10 +66,10 @@ struct Params {
     std::optional<Shape> out_shape;
     std::optional<DType> out_dtype;
 
-    std::optional<std::string> form;                            ///< concat | stack
-    std::optional<std::string> reduce;                          ///< SUM | PRODUCT | MIN | MAX | AVG | BAND | BOR | BXOR
-    std::optional<std::string> order;                           ///< fast | ordered | exact
-    std::optional<std::string> accumulate;                      ///< f32 | storage
+    std::optional<std::string> form;        ///< concat | stack
+    std::optional<std::string> reduce;      ///< SUM | PRODUCT | MIN | MAX | AVG | BAND | BOR | BXOR
+    std::optional<std::string> order;       ///< fast | ordered | exact
+    std::optional<std::string> accumulate;  ///< f32 | storage
     std::optional<std::vector<std::vector<std::string>>> keys;  ///< per rank of the world
     std::optional<std::string> key_match;                       ///< strict | by_position
 
@@ -120,7 +120,8 @@ struct Case {
     std::map<std::string, TensorEntry> tensors;      ///< by tensor_key
 
     /// Not empty: this case cannot be run (unknown op, params key, word or dtype, missing argument or tensor)
-    /// and counts as failed with this reason. Nothing else in the case may then be relied on but id, op, world.
+    /// and counts as failed with this reason. Nothing else in the case may then be relied on but id, op,
+    /// world.
     std::string problem;
 
     /// Index in `groups` of the group that holds `rank`, or none.
@@ -132,15 +133,16 @@ struct Manifest {
     std::map<std::string, std::string> files;  ///< file name → sha256 in lower-case hex; empty if not given
 };
 
-/// Local. Reads and checks a manifest.json. Throws FileError that names the file and the place in it: not JSON,
-/// a limit above passed, a format_version other than 1, duplicate keys or ids, an id outside [A-Za-z0-9._+-]+,
-/// wrong JSON types, missing fields, groups that are not lists of distinct ranks of the world.
+/// Local. Reads and checks a manifest.json. Throws FileError that names the file and the place in it: not
+/// JSON, a limit above passed, a format_version other than 1, duplicate keys or ids, an id outside
+/// [A-Za-z0-9._+-]+, wrong JSON types, missing fields, groups that are not lists of distinct ranks of the
+/// world.
 [[nodiscard]] Manifest read_manifest(const std::filesystem::path& path);
 /// The same from text; `name` is what messages call it.
 [[nodiscard]] Manifest parse_manifest(std::string_view text, const std::string& name);
 
-/// "SEQUENCE_PARALLEL" → "sequence", "DATA_PARALLEL+SEQUENCE_PARALLEL" → "data+sequence", "GLOBAL" → "global".
-/// A spelling that is already the command line's is returned as it is.
+/// "SEQUENCE_PARALLEL" → "sequence", "DATA_PARALLEL+SEQUENCE_PARALLEL" → "data+sequence", "GLOBAL" →
+/// "global". A spelling that is already the command line's is returned as it is.
 [[nodiscard]] std::string mode_on_command_line(std::string_view mode);
 /// The mesh to make for a case: "data2xsequence2" → "data=2,sequence=2"; "flat" → one axis holding all ranks,
 /// named after the mode ("context=3"; "data=3" where the mode is GLOBAL); others as they stand.
