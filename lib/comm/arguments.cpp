@@ -54,6 +54,24 @@ void require_no_overlap(const Tensor& output, std::string_view output_argument, 
     }
 }
 
+void require_list(const std::vector<Tensor>& list, std::string_view argument, std::string_view root_argument,
+                  int root, const mpi::Channel& channel) {
+    const int root_rank = channel.global_rank(root).value;
+    if (channel.rank() != root) {
+        if (!list.empty()) {
+            throw ArgumentError(
+                fmt::format("{} has {} tensors on a rank that is not {} (rank {}), allowed is none there",
+                            argument, list.size(), root_argument, root_rank));
+        }
+    } else if (list.empty()) {
+        throw ArgumentError(fmt::format("{} is not given on {} (rank {}), allowed is one of {} tensors there",
+                                        argument, root_argument, root_rank, channel.size()));
+    } else if (list.size() != channel.ranks().size()) {
+        throw ArgumentError(fmt::format("{} has {} tensors, allowed is one per rank of the group: {}",
+                                        argument, list.size(), channel.size()));
+    }
+}
+
 namespace {
 
 /// Position in the group, or -1.

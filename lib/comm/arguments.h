@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include <plumb/comm/root.h>
 #include <plumb/mpi/agreement.h>
@@ -21,6 +22,11 @@ void require_output(const Tensor& tensor, std::string_view argument, DType dtype
 /// Not at CheckLevel::off.
 void require_no_overlap(const Tensor& output, std::string_view output_argument, const Tensor& input,
                         std::string_view input_argument, mpi::CheckLevel level);
+
+/// One tensor per rank of the group on the root (called `root_argument`, at group rank `root`), none
+/// elsewhere.
+void require_list(const std::vector<Tensor>& list, std::string_view argument, std::string_view root_argument,
+                  int root, const mpi::Channel& channel);
 
 /// The root's position in the group.
 [[nodiscard]] int resolve(const Root& root, std::string_view argument, const mpi::Channel& channel);
