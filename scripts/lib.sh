@@ -22,6 +22,16 @@ plumb_jobs() {
     fi
 }
 
+# Ranks that a launcher starts without being told to oversubscribe: the cores (not hardware threads) this
+# process may use, or what the batch system gave.
+plumb_slots() {
+    local slots cores
+    slots=$(plumb_jobs)
+    cores=$(lscpu -p=CORE,SOCKET 2>/dev/null | grep -v '^#' | sort -u | wc -l)
+    if [ "$cores" -gt 0 ] && [ "$cores" -lt "$slots" ]; then slots=$cores; fi
+    printf '%s\n' "${SLURM_NTASKS:-${PBS_NP:-$slots}}"
+}
+
 # The launcher: PLUMB_MPIEXEC, or that of MPI_HOME, or the first on PATH.
 plumb_mpiexec() {
     if [ -n "${PLUMB_MPIEXEC:-}" ]; then
@@ -47,7 +57,7 @@ plumb_mpirun() {
     case "$("$launcher" --version 2>&1)" in
         *OpenRTE* | *"Open MPI"* | *PRRTE* | *prte*)
             if [ "$(id -u)" -eq 0 ]; then flags+=(--allow-run-as-root); fi
-            if [ "$ranks" -gt "$(plumb_jobs)" ]; then flags+=(--oversubscribe); fi
+            if [ "$ranks" -gt "$(plumb_slots)" ]; then flags+=(--oversubscribe); fi
             ;;
     esac
     timeout --kill-after=10 "${PLUMB_RUN_LIMIT:-1800}" "$launcher" ${flags[@]+"${flags[@]}"} -n "$ranks" "$@"
