@@ -59,6 +59,9 @@ class Guard {
 }  // namespace
 
 json parse_json(std::string_view text, const std::string& name) {
+    // The parser takes a NUL for the end of its input and would not look at what follows.
+    if (const auto nul = text.find('\0'); nul != std::string_view::npos)
+        throw FileError(fmt::format("{}: not valid JSON: a NUL at byte {}", name, nul));
     try {
         Guard guard(name);
         return json::parse(text.begin(), text.end(),
