@@ -106,6 +106,7 @@ function way_to_mpi(file,    n, i, next_files, way) {
 BEGIN {
     n = split("core mpi memory tensor context comm ops oracle cli", order, " ")
     for (i = 1; i <= n; ++i) height[order[i]] = i
+    height["plumb.h"] = height["cli"]  # the header of everything, for users: no layer below may include it
     read_list(mpi_free_list, mpi_free)
     read_list(conditional_list, conditional)
 }

@@ -70,6 +70,12 @@ plant_clean
 mkdir "$root/lib/extras" && echo >"$root/lib/extras/x.cpp"
 expect "file outside the layers" 1 "lib/extras/x.cpp:1: stands in no layer"
 
+plant_clean
+echo '#include <plumb/mpi/check.h>' >"$root/include/plumb/plumb.h"
+expect "the header of everything" 0 ""
+echo '#include <plumb/plumb.h>' >"$root/lib/comm/plan.cpp"
+expect "the header of everything included" 1 "lib/comm/plan.cpp:1: comm includes upward: include/plumb/plumb.h"
+
 rm -rf "$root" && mkdir -p "$root/lib" "$root/include/plumb"
 expect "nothing to check" 1 "no source found"
 

@@ -22,7 +22,8 @@ step("install" ${CMAKE_COMMAND} --install ${BUILD} --config ${CONFIG} --prefix $
 
 step("configuring the consumer" ${CMAKE_COMMAND} -S ${CONSUMER} -B ${WORK}/consumer -G ${GENERATOR}
      -DCMAKE_BUILD_TYPE=${CONFIG} -DCMAKE_CXX_COMPILER=${CXX} -DMPI_CXX_COMPILER=${MPICXX}
-     "-DCMAKE_CXX_FLAGS=${FLAGS}" -DCMAKE_PREFIX_PATH=${prefix})
+     "-DCMAKE_CXX_FLAGS=${FLAGS}" "-DCMAKE_PREFIX_PATH=${prefix};${PREFIXES}" -Dfmt_DIR=${FMT_DIR}
+     -DPLUMB_DLPACK_INCLUDE_DIR=${DLPACK_DIR})
 step("building the consumer" ${CMAKE_COMMAND} --build ${WORK}/consumer --config ${CONFIG})
 expect_greeting("consumer" ${WORK}/consumer/consumer)
 
