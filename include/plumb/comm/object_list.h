@@ -120,8 +120,8 @@ class ObjectListBroadcast final : public ObjectBroadcast, public Outcome<std::ve
         return objects;
     }
 
-    static std::shared_ptr<ObjectListBroadcast> start(const std::vector<T>& objects, Root src,
-                                                      const Group& group) {
+    static std::shared_ptr<ObjectListBroadcast> submit(const std::vector<T>& objects, Root src,
+                                                       const Group& group) {
         auto operation = std::make_shared<ObjectListBroadcast>(objects.size(), src);
         if (names_this_rank(src, group)) {
             try {
@@ -164,7 +164,7 @@ Completion broadcast_object_list(std::vector<T>& objects, Root src, GroupRef gro
     if (!group->is_member()) {
         return Completion::not_in_group;
     }
-    const auto operation = comm::ObjectListBroadcast<T>::start(objects, src, *group);
+    const auto operation = comm::ObjectListBroadcast<T>::submit(objects, src, *group);
     mpi::wait(*operation);
     if (!comm::names_this_rank(src, *group)) {
         objects = operation->result();
@@ -179,7 +179,7 @@ Async<std::vector<T>> broadcast_object_list_async(const std::vector<T>& objects,
     if (!group->is_member()) {
         return {};
     }
-    return Async<std::vector<T>>(comm::ObjectListBroadcast<T>::start(objects, src, *group));
+    return Async<std::vector<T>>(comm::ObjectListBroadcast<T>::submit(objects, src, *group));
 }
 
 }  // namespace plumb
