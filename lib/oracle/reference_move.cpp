@@ -1,6 +1,6 @@
 #include "oracle/reference_move.h"
 
-#include <numeric>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -41,6 +41,18 @@ int resolve_dim(std::int64_t dim, const Tensor& tensor) {
     return static_cast<int>(dim < 0 ? dim + ndim : dim);
 }
 
+std::int64_t added(std::int64_t a, std::int64_t b) {
+    if (a > std::numeric_limits<std::int64_t>::max() - b)
+        throw ArgumentError(fmt::format("extent: {} + {} is beyond 2^63-1", a, b));
+    return a + b;
+}
+
+std::int64_t multiplied(std::int64_t a, std::int64_t b) {
+    if (b != 0 && a > std::numeric_limits<std::int64_t>::max() / b)
+        throw ArgumentError(fmt::format("extent: {} * {} is beyond 2^63-1", a, b));
+    return a * b;
+}
+
 Tensor copy_of(const Tensor& tensor) {
     return build(tensor.shape(), tensor.dtype(),
                  [&](const Index& index) { return element_at(tensor, index); });
@@ -50,7 +62,7 @@ Tensor joined(const PerRank& in, int dim) {
     require_equal_shapes_but(in, dim);
     std::int64_t total = 0;
     for (const Tensor& part : in)
-        total += part.extent(dim);
+        total = added(total, part.extent(dim));
     return build(in[0].shape().with(dim, total), in[0].dtype(), [&](const Index& index) {
         std::size_t i = 0;
         std::int64_t start = 0;
@@ -65,7 +77,7 @@ PerRank pieces(const Tensor& tensor, int dim, const std::vector<std::int64_t>& s
     std::int64_t total = 0;
     for (const std::int64_t size : sizes) {
         if (size < 0) throw ArgumentError(fmt::format("split: {} is negative", size));
-        total += size;
+        total = added(total, size);
     }
     if (total != tensor.extent(dim))
         throw ArgumentError(fmt::format("split: the sizes add up to {}, dimension {} has {}", total, dim,

@@ -42,6 +42,10 @@ void require_equal_shapes_but(const PerRank& in, int free_dim);
 /// -ndim … ndim-1 → 0 … ndim-1; throws ArgumentError.
 [[nodiscard]] int resolve_dim(std::int64_t dim, const Tensor& tensor);
 
+/// Sum and product of extents; throw ArgumentError beyond 2^63-1.
+[[nodiscard]] std::int64_t added(std::int64_t a, std::int64_t b);
+[[nodiscard]] std::int64_t multiplied(std::int64_t a, std::int64_t b);
+
 [[nodiscard]] Tensor copy_of(const Tensor& tensor);
 /// All tensors after one another along `dim`.
 [[nodiscard]] Tensor joined(const PerRank& in, int dim);

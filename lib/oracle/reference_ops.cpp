@@ -84,7 +84,7 @@ PerRank all_to_all(const PerRank& in, std::int64_t gather_dim, std::int64_t scat
     if (scattered % n != 0)
         throw ArgumentError(fmt::format("scatter_dim: extent {} is not divisible by {}", scattered, n));
 
-    const Shape shape = in.front().shape().with(s, scattered / n).with(g, gathered * n);
+    const Shape shape = in.front().shape().with(s, scattered / n).with(g, multiplied(gathered, n));
     PerRank out;
     for (std::int64_t j = 0; j < n; ++j)
         out.push_back(build(shape, in.front().dtype(), [&](const Index& index) {
@@ -188,13 +188,21 @@ PerRank cp_halo_exchange_backward(const PerRank& grad_out, std::int64_t left, st
     require_equal_shapes_but(grad_out, d);
     require_gradient_type(grad_out);
 
+    for (std::size_t i = 0; i < grad_out.size(); ++i) {
+        const std::int64_t padded = grad_out[i].extent(d);
+        if (left > padded || right > padded - left)
+            throw ArgumentError(
+                fmt::format("grad_out: position {} has {} slices, fewer than the halos {} and {}", i, padded,
+                            left, right));
+        require_wide_enough(padded - left - right, left, right, i);
+    }
+
     PerRank out;
     for (std::size_t i = 0; i < grad_out.size(); ++i) {
         const Tensor& own = grad_out[i];
         const Tensor* before = i > 0 ? &grad_out[i - 1] : nullptr;
         const Tensor* after = i + 1 < grad_out.size() ? &grad_out[i + 1] : nullptr;
         const std::int64_t extent = own.extent(d) - left - right;
-        require_wide_enough(extent, left, right, i);
         const Shape shape = own.shape().with(d, extent);
         Tensor grad = build(shape, own.dtype(), [&](const Index& index) {
             return element_at(own, moved(index, d, at(index, d) + left));

@@ -48,7 +48,9 @@ TEST_CASE("the reference gives every recorded value, forward and backward") {
         CAPTURE(item.id);
         const std::map<std::string, Tensor> results = run(item);
         std::size_t recorded = 0;
-        for (const auto& [key, entry] : item.tensors) {
+        for (const auto& listed : item.tensors) {
+            const std::string& key = listed.first;
+            const TensorEntry& entry = listed.second;
             if (entry.role != Role::out && entry.role != Role::grad_in) continue;
             CAPTURE(key);
             ++recorded;

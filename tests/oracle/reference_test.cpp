@@ -125,6 +125,12 @@ TEST_CASE("halo exchange, by hand") {
     CHECK(floats(back[1]) == std::vector<float>{35, 140, 250});
     CHECK(floats(back[2]) == std::vector<float>{360, 400});
     CHECK_THROWS_AS((void)cp_halo_exchange(in, 3, 0, 0), ArgumentError);
+    // One gradient too narrow to hold both halos and a shard, at whichever end it stands; absurd widths.
+    const Tensor narrow = Tensor::of<float>({2}, {1, 2});
+    CHECK_THROWS_AS((void)cp_halo_exchange_backward({grads[0], grads[1], narrow}, 2, 1, 0), ArgumentError);
+    CHECK_THROWS_AS((void)cp_halo_exchange_backward({narrow, grads[1], grads[2]}, 2, 1, 0), ArgumentError);
+    CHECK_THROWS_AS((void)cp_halo_exchange_backward(grads, INT64_MAX, INT64_MAX, 0), ArgumentError);
+    CHECK_THROWS_AS((void)cp_halo_exchange(in, INT64_MAX, INT64_MAX, 0), ArgumentError);
     CHECK_THROWS_AS((void)cp_halo_exchange(in, -1, 0, 0), ArgumentError);
     CHECK_THROWS_AS((void)cp_halo_exchange(in, 1, 1, 1), ArgumentError);
 }
