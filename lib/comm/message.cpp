@@ -120,18 +120,16 @@ void Message::move_on(bool may_post) {
     if (!requests_.test(channel().caller())) {
         return;
     }
-    if (state_ == State::header) {
-        if (!mine_.matches(theirs_)) {
-            throw_disagreement();
-        }
-        state_ = State::ready;
-    }
-    if (state_ == State::ready) {
-        if (local_failure_) {
-            std::rethrow_exception(local_failure_);
-        }
+    if (state_ != State::data) {
+        // One that fails waits for its turn too: otherwise the next one would post before an earlier one.
         if (!may_post) {
             return;
+        }
+        if (state_ == State::header && !mine_.matches(theirs_)) {
+            throw_disagreement();
+        }
+        if (local_failure_) {
+            std::rethrow_exception(local_failure_);
         }
         post_data();
     }
