@@ -1,7 +1,6 @@
 #include <plumb/context/comm_context.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -24,6 +23,9 @@ mpi::Communicator split(MPI_Comm comm, int color, int key) {
 /// Throws ArgumentError for a rank that is outside the context, or named twice.
 void check_partition(std::span<const std::vector<GlobalRank>> partition, int world_size) {
     std::vector<bool> seen(static_cast<std::size_t>(world_size), false);
+    if (partition.empty()) {
+        throw ArgumentError("partition is empty, it needs at least one group");
+    }
     for (const auto& ranks : partition) {
         if (ranks.empty()) {
             throw ArgumentError("ranks is empty, a group needs at least one");
@@ -83,7 +85,7 @@ CommContext::~CommContext() = default;
 
 void CommContext::build(MPI_Comm comm, std::string_view mesh, const CheckLevel* level) {
     mpi::require_usable_mpi();
-    const auto world = mpi::Communicator::duplicate(comm);
+    const auto world = mpi::private_duplicate(comm, "CommContext", "context");
     std::vector<GlobalRank> ranks;
     for (int r = 0; r < world.size(); ++r) {
         ranks.emplace_back(r);
@@ -115,22 +117,10 @@ void CommContext::build(MPI_Comm comm, std::string_view mesh, const CheckLevel* 
     add_node_groups();
 }
 
-std::vector<GlobalRank> CommContext::context_ranks(MPI_Comm comm) const {
-    const mpi::Caller caller{"context", rank_};
-    MPI_Group context = MPI_GROUP_NULL;
-    MPI_Group group = MPI_GROUP_NULL;
-    mpi::check(MPI_Comm_group(cartesian_.get(), &context), "MPI_Comm_group", caller);
-    mpi::check(MPI_Comm_group(comm, &group), "MPI_Comm_group", caller);
-    int size = 0;
-    mpi::check(MPI_Group_size(group, &size), "MPI_Group_size", caller);
-    std::vector<int> positions(static_cast<std::size_t>(size));
-    std::iota(positions.begin(), positions.end(), 0);
-    std::vector<int> ranks(positions.size());
-    mpi::check(MPI_Group_translate_ranks(group, size, positions.data(), context, ranks.data()),
-               "MPI_Group_translate_ranks", caller);
-    MPI_Group_free(&group);
-    MPI_Group_free(&context);
-    return {ranks.begin(), ranks.end()};
+void CommContext::add_mode(ParallelMode mode, mpi::Communicator data) {
+    const auto values = mpi::ranks_within(data.get(), cartesian_.get());
+    modes_.emplace_back(mode, Group(std::move(data), to_string(mode),
+                                    std::vector<GlobalRank>(values.begin(), values.end()), level_));
 }
 
 void CommContext::add_axis_groups() {
@@ -138,9 +128,7 @@ void CommContext::add_axis_groups() {
     const auto add = [&](ParallelMode mode, const std::vector<int>& remain) {
         MPI_Comm part = MPI_COMM_NULL;
         mpi::check(MPI_Cart_sub(cartesian_.get(), remain.data(), &part), "MPI_Cart_sub", {"context", rank_});
-        auto data = mpi::Communicator(part);
-        auto ranks = context_ranks(data.get());
-        modes_.emplace_back(mode, Group(std::move(data), to_string(mode), std::move(ranks), level_));
+        add_mode(mode, mpi::Communicator(part));
     };
     add(ParallelMode::global, std::vector<int>(axes.size(), 1));
     // Single axes first, then the unions, in the order of the subsets' bit patterns: the same on every rank.
@@ -169,13 +157,8 @@ void CommContext::add_node_groups() {
                "MPI_Comm_split_type", {"context", rank_});
     auto intra = mpi::Communicator(node);
     const int local_rank = intra.rank();
-    auto ranks = context_ranks(intra.get());
-    modes_.emplace_back(ParallelMode::intra_node, Group(std::move(intra), to_string(ParallelMode::intra_node),
-                                                        std::move(ranks), level_));
-    auto inter = split(cartesian_.get(), local_rank, rank_.value);
-    ranks = context_ranks(inter.get());
-    modes_.emplace_back(ParallelMode::inter_node, Group(std::move(inter), to_string(ParallelMode::inter_node),
-                                                        std::move(ranks), level_));
+    add_mode(ParallelMode::intra_node, std::move(intra));
+    add_mode(ParallelMode::inter_node, split(cartesian_.get(), local_rank, rank_.value));
 }
 
 void CommContext::destroy() {
@@ -219,15 +202,31 @@ const Group& CommContext::group(ParallelMode mode) const {
 }
 
 const Group& CommContext::group(std::string_view name) const {
-    std::vector<std::string> names;
     for (const auto& [candidate, group] : named_) {
         if (candidate == name) {
             return group;
         }
-        names.push_back(candidate);
     }
-    throw ArgumentError(fmt::format("there is no group '{}', those made by init_group are: {}", name,
-                                    names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+    std::vector<std::string> names;
+    for (const auto& [mode, group] : modes_) {
+        if (name == to_string(mode) || name == manifest_name(mode)) {
+            return group;
+        }
+        names.push_back(to_string(mode));
+    }
+    for (const auto& entry : named_) {
+        names.push_back(entry.first);
+    }
+    throw ArgumentError(fmt::format("there is no group '{}', allowed are {}", name, fmt::join(names, ", ")));
+}
+
+bool CommContext::is_taken(std::string_view name) const {
+    const auto mode_name = [&](const auto& entry) {
+        return name == to_string(entry.first) || name == manifest_name(entry.first);
+    };
+    return std::any_of(named_.begin(), named_.end(),
+                       [&](const auto& entry) { return entry.first == name; }) ||
+           std::any_of(modes_.begin(), modes_.end(), mode_name);
 }
 
 std::vector<int> CommContext::coordinates(GlobalRank rank) const {
@@ -235,10 +234,15 @@ std::vector<int> CommContext::coordinates(GlobalRank rank) const {
         throw ArgumentError(fmt::format("rank is {}, which is outside the context, allowed is 0 … {}",
                                         rank.value, world_size() - 1));
     }
-    std::vector<int> coordinates(mesh_.axes().size());
-    mpi::check(MPI_Cart_coords(cartesian_.get(), rank.value, static_cast<int>(coordinates.size()),
-                               coordinates.data()),
-               "MPI_Cart_coords", {"context", rank_});
+    // Row-major, as MPI_Cart_create defines it; computed, for it must also work once MPI's communicator is
+    // gone.
+    const auto& axes = mesh_.axes();
+    std::vector<int> coordinates(axes.size());
+    int rest = rank.value;
+    for (std::size_t a = axes.size(); a-- > 0;) {
+        coordinates[a] = rest % axes[a].size;
+        rest /= axes[a].size;
+    }
     return coordinates;
 }
 
@@ -250,16 +254,17 @@ CommContext::Neighbours CommContext::neighbours(ParallelMode axis) const {
         throw ArgumentError(fmt::format("axis is '{}', allowed are the axes of mesh '{}'", to_string(axis),
                                         mesh_.to_string()));
     }
-    int previous = MPI_PROC_NULL;
-    int next = MPI_PROC_NULL;
-    mpi::check(MPI_Cart_shift(cartesian_.get(), static_cast<int>(place - axes.begin()), 1, &previous, &next),
-               "MPI_Cart_shift", {"context", rank_});
-    Neighbours neighbours;
-    if (previous != MPI_PROC_NULL) {
-        neighbours.previous = GlobalRank(previous);
+    const int here = coordinates()[static_cast<std::size_t>(place - axes.begin())];
+    int stride = 1;
+    for (auto faster = place + 1; faster != axes.end(); ++faster) {
+        stride *= faster->size;
     }
-    if (next != MPI_PROC_NULL) {
-        neighbours.next = GlobalRank(next);
+    Neighbours neighbours;
+    if (here > 0) {
+        neighbours.previous = GlobalRank(rank_.value - stride);
+    }
+    if (here + 1 < place->size) {
+        neighbours.next = GlobalRank(rank_.value + stride);
     }
     return neighbours;
 }
@@ -271,6 +276,9 @@ const Group& CommContext::init_group(std::string name, std::span<const GlobalRan
 
 const Group& CommContext::init_groups(std::string name, std::span<const std::vector<GlobalRank>> partition) {
     mpi::require_usable_mpi();
+    if (!cartesian_) {
+        throw ArgumentError(fmt::format("group '{}' cannot be made: the context was destroyed", name));
+    }
     const Group& world = group(ParallelMode::global);
     int color = MPI_UNDEFINED;
     int position = 0;
@@ -285,8 +293,7 @@ const Group& CommContext::init_groups(std::string name, std::span<const std::vec
                 position = static_cast<int>(place - partition[g].begin());
             }
         }
-        if (std::any_of(named_.begin(), named_.end(),
-                        [&](const auto& entry) { return entry.first == name; })) {
+        if (is_taken(name)) {
             throw ArgumentError(fmt::format("name is '{}', which is taken", name));
         }
         check_partition(partition, world_size());

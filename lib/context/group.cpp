@@ -1,7 +1,6 @@
 #include <plumb/context/group.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -13,25 +12,6 @@
 namespace plumb {
 
 namespace {
-
-/// The ranks of `comm` as ranks of MPI_COMM_WORLD.
-std::vector<GlobalRank> world_ranks(MPI_Comm comm) {
-    MPI_Group world = MPI_GROUP_NULL;
-    MPI_Group group = MPI_GROUP_NULL;
-    const mpi::Caller caller = mpi::world_caller();
-    mpi::check(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group", caller);
-    mpi::check(MPI_Comm_group(comm, &group), "MPI_Comm_group", caller);
-    int size = 0;
-    mpi::check(MPI_Group_size(group, &size), "MPI_Group_size", caller);
-    std::vector<int> positions(static_cast<std::size_t>(size));
-    std::iota(positions.begin(), positions.end(), 0);
-    std::vector<int> ranks(positions.size());
-    mpi::check(MPI_Group_translate_ranks(group, size, positions.data(), world, ranks.data()),
-               "MPI_Group_translate_ranks", caller);
-    MPI_Group_free(&group);
-    MPI_Group_free(&world);
-    return {ranks.begin(), ranks.end()};
-}
 
 /// Agrees on the settings before a group is made with them.
 CheckLevel agree_on_level(MPI_Comm comm, const std::string& name, const std::vector<GlobalRank>& ranks,
@@ -52,23 +32,23 @@ CheckLevel agree_on_level(MPI_Comm comm, const std::string& name, const std::vec
 }  // namespace
 
 Group::Group(MPI_Comm comm, std::string name) : name_(std::move(name)) {
-    mpi::require_usable_mpi();
-    if (comm != MPI_COMM_NULL) {
-        auto data = mpi::Communicator::duplicate(comm);
-        auto ranks = world_ranks(comm);
-        const CheckLevel level = agree_on_level(data.get(), name_, ranks, nullptr);
-        *this = Group(std::move(data), std::move(name_), std::move(ranks), level);
-    }
+    make(comm, nullptr);
 }
 
 Group::Group(MPI_Comm comm, std::string name, CheckLevel level) : name_(std::move(name)) {
+    make(comm, &level);
+}
+
+void Group::make(MPI_Comm comm, const CheckLevel* wanted) {
     mpi::require_usable_mpi();
-    if (comm != MPI_COMM_NULL) {
-        auto data = mpi::Communicator::duplicate(comm);
-        auto ranks = world_ranks(comm);
-        agree_on_level(data.get(), name_, ranks, &level);
-        *this = Group(std::move(data), std::move(name_), std::move(ranks), level);
+    if (comm == MPI_COMM_NULL) {
+        return;
     }
+    auto data = mpi::private_duplicate(comm, "Group", name_);
+    const auto values = mpi::ranks_within(comm, MPI_COMM_WORLD);
+    std::vector<GlobalRank> ranks(values.begin(), values.end());
+    const CheckLevel level = agree_on_level(data.get(), name_, ranks, wanted);
+    *this = Group(std::move(data), std::move(name_), std::move(ranks), level);
 }
 
 Group::Group(mpi::Communicator data, std::string name, std::vector<GlobalRank> ranks, CheckLevel level)

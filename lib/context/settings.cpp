@@ -45,7 +45,7 @@ Settings Settings::from_environment() {
         mpi::check_level_from_name(choice("PLUMB_CHECK", "agree", {"off", "local", "agree"}));
     settings.transport = choice("PLUMB_TRANSPORT", "auto", {"auto", "mpi"});
     settings.halo_impl = choice("PLUMB_CP_HALO_IMPL", "p2p", {"p2p", "collective"});
-    static_cast<void>(mpi::default_timeout());  // validates PLUMB_TIMEOUT
+    static_cast<void>(mpi::timeout_from_environment());  // validates PLUMB_TIMEOUT
     return settings;
 }
 

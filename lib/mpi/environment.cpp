@@ -1,7 +1,10 @@
 #include <plumb/mpi/environment.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
+#include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -40,27 +43,57 @@ ThreadLevel from_mpi(int level) {
     return level == MPI_THREAD_FUNNELED ? ThreadLevel::funneled : ThreadLevel::single;
 }
 
-using Actions = std::vector<std::function<void()>>;
+using Action = std::function<void()>;
 
-Actions& finalize_actions(FinalizePhase phase) {
-    static std::array<Actions, 2> actions;
-    return actions.at(phase == FinalizePhase::drain ? 0 : 1);
-}
+/// What is to be done at the start of MPI_Finalize.
+class FinalizeActions {
+  public:
+    static FinalizeActions& instance() {
+        static auto& actions = *new FinalizeActions;  // never destroyed: registered by static objects too
+        return actions;
+    }
+    void add(FinalizePhase phase, Action action) {
+        const std::scoped_lock lock(lock_);
+        of(phase).push_back(std::move(action));
+    }
+    std::optional<Action> take(FinalizePhase phase) {
+        const std::scoped_lock lock(lock_);
+        auto& actions = of(phase);
+        if (actions.empty()) {
+            return {};
+        }
+        Action last = std::move(actions.back());
+        actions.pop_back();
+        return last;
+    }
 
-/// Runs every action even if an earlier one throws; rethrows the first failure at the end.
+  private:
+    std::vector<Action>& of(FinalizePhase phase) { return phase == FinalizePhase::drain ? drain_ : release_; }
+
+    std::mutex lock_;
+    std::vector<Action> drain_;
+    std::vector<Action> release_;
+};
+
+/// Throws what draining throws, with everything still in place. Releases all, even if one action throws;
+/// rethrows the first failure at the end.
 void run_finalize_actions() {
+    auto& actions = FinalizeActions::instance();
+    while (auto action = actions.take(FinalizePhase::drain)) {
+        try {
+            (*action)();
+        } catch (...) {
+            actions.add(FinalizePhase::drain, std::move(*action));
+            throw;
+        }
+    }
     std::exception_ptr first;
-    for (const auto phase : {FinalizePhase::drain, FinalizePhase::release}) {
-        Actions& actions = finalize_actions(phase);
-        while (!actions.empty()) {
-            const auto action = std::move(actions.back());
-            actions.pop_back();
-            try {
-                action();
-            } catch (...) {
-                if (!first) {
-                    first = std::current_exception();
-                }
+    while (const auto action = actions.take(FinalizePhase::release)) {
+        try {
+            (*action)();
+        } catch (...) {
+            if (!first) {
+                first = std::current_exception();
             }
         }
     }
@@ -75,10 +108,21 @@ int on_self_attribute_deleted(MPI_Comm, int, void*, void*) {
     try {
         run_finalize_actions();
     } catch (const std::exception& error) {
+        // MPI libraries take no notice of a failing callback here, and would go on under live operations.
         log(LogLevel::error, error.what());
-        return MPI_ERR_OTHER;
+        MPI_Abort(MPI_COMM_WORLD, 1);
     }
     return MPI_SUCCESS;
+}
+
+void require_running_mpi() {
+    const MpiState state = mpi_state();
+    if (state != MpiState::running) {
+        throw EnvironmentError(
+            state == MpiState::finalised
+                ? "MPI was finalised already"
+                : "MPI is not initialised: make a plumb::mpi::Environment, or call MPI_Init_thread");
+    }
 }
 
 }  // namespace
@@ -124,7 +168,8 @@ void Environment::start(int* argc, char*** argv, ThreadLevel required) {
             break;
         case MpiState::not_initialised: {
             int provided = MPI_THREAD_SINGLE;
-            const int code = MPI_Init_thread(argc, argv, to_mpi(required), &provided);
+            const auto wanted = std::max(required, ThreadLevel::funneled);
+            const int code = MPI_Init_thread(argc, argv, to_mpi(wanted), &provided);
             if (code != MPI_SUCCESS) {
                 throw EnvironmentError(fmt::format("MPI_Init_thread failed with code {}", code));
             }
@@ -173,20 +218,15 @@ Environment::~Environment() {
 }
 
 ThreadLevel thread_level() {
+    require_running_mpi();
     int level = MPI_THREAD_SINGLE;
     check(MPI_Query_thread(&level), "MPI_Query_thread", world_caller());
     return from_mpi(level);
 }
 
 void require_usable_mpi() {
-    const MpiState state = mpi_state();
-    if (state != MpiState::running) {
-        throw EnvironmentError(
-            state == MpiState::finalised
-                ? "MPI was finalised already"
-                : "MPI is not initialised: make a plumb::mpi::Environment, or call MPI_Init_thread");
-    }
-    if (thread_level() >= ThreadLevel::serialized) {
+    const ThreadLevel level = thread_level();
+    if (level >= ThreadLevel::serialized) {
         return;
     }
     int is_main = 0;
@@ -194,12 +234,14 @@ void require_usable_mpi() {
     if (is_main == 0) {
         throw EnvironmentError(fmt::format(
             "called from a thread other than the one that initialised MPI, which thread level '{}' forbids",
-            name(thread_level())));
+            name(level)));
     }
 }
 
 void at_finalize(FinalizePhase phase, std::function<void()> action) {
+    static std::mutex lock;
     static bool attached = false;
+    const std::scoped_lock guard(lock);
     if (!attached) {
         int key = MPI_KEYVAL_INVALID;
         check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_self_attribute_deleted, &key, nullptr),
@@ -208,7 +250,7 @@ void at_finalize(FinalizePhase phase, std::function<void()> action) {
         check(MPI_Comm_free_keyval(&key), "MPI_Comm_free_keyval", world_caller());
         attached = true;
     }
-    finalize_actions(phase).push_back(std::move(action));
+    FinalizeActions::instance().add(phase, std::move(action));
 }
 
 std::string library_version() {

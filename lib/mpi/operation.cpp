@@ -45,15 +45,21 @@ void Operation::attempt(Action&& action) {
     }
 }
 
-AgreementRecord Operation::record() const {
+AgreementRecord Operation::record() {
     Signature signature(Signature::Form::hash, channel().rank());
     signature.field("operation", operation());
+    Header words{};
+    if (!local_failure_) {
+        attempt([&] {
+            describe(signature);
+            words = header();
+        });
+    }
     if (local_failure_) {
         signature.fail({});
-        return AgreementRecord::of(signature, {});
+        words = {};
     }
-    describe(signature);
-    return AgreementRecord::of(signature, header());
+    return AgreementRecord::of(signature, words);
 }
 
 void Operation::post_record(MPI_Comm comm) {
@@ -160,10 +166,11 @@ void Operation::post_sizes() {
     state_ = State::gathering_sizes;
     Signature signature(Signature::Form::text, channel().rank());
     signature.field("operation", operation());
+    if (!local_failure_) {
+        attempt([&] { describe(signature); });
+    }
     if (local_failure_) {
         signature.fail(what(local_failure_));
-    } else {
-        describe(signature);
     }
     text_ = signature.serialise();
     text_size_ = static_cast<int>(text_.size());

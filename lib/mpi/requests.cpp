@@ -2,23 +2,35 @@
 
 namespace plumb::mpi {
 
+// One by one, not by MPI_Testall: that says only "error code in status", and some MPI libraries raise it on
+// the error handler of MPI_COMM_WORLD, which is the user's. A request that fails is MPI's no more.
+
 bool RequestSet::test(const Caller& caller) {
-    if (requests_.empty()) {
-        return true;
+    while (done_ < requests_.size()) {
+        int complete = 0;
+        const int code = MPI_Test(&requests_[done_], &complete, MPI_STATUS_IGNORE);
+        if (code == MPI_SUCCESS && complete == 0) {
+            return false;
+        }
+        ++done_;
+        check(code, "MPI_Test", caller);
     }
-    int done = 0;
-    check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE),
-          "MPI_Testall", caller);
-    if (done != 0) {
-        requests_.clear();
-    }
-    return done != 0;
+    clear();
+    return true;
 }
 
 void RequestSet::wait(const Caller& caller) {
-    check(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE),
-          "MPI_Waitall", caller);
+    while (done_ < requests_.size()) {
+        const int code = MPI_Wait(&requests_[done_], MPI_STATUS_IGNORE);
+        ++done_;
+        check(code, "MPI_Wait", caller);
+    }
+    clear();
+}
+
+void RequestSet::clear() noexcept {
     requests_.clear();
+    done_ = 0;
 }
 
 }  // namespace plumb::mpi

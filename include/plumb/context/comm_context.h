@@ -29,7 +29,8 @@ class CommContext {
     /// mesh, whose product is not the number of ranks, or that differs between ranks, and for settings that
     /// differ or are wrong.
     explicit CommContext(std::string_view mesh);
-    /// The same over any communicator, which stays the user's. Collective over `comm`.
+    /// The same over any communicator, which stays the user's. Collective over `comm`. Throws ArgumentError
+    /// unless `comm` is an intracommunicator, TimeoutError if not all ranks come within PLUMB_TIMEOUT.
     CommContext(MPI_Comm comm, std::string_view mesh);
     CommContext(MPI_Comm comm, std::string_view mesh, CheckLevel level);
 
@@ -52,7 +53,8 @@ class CommContext {
     /// The caller's group of `mode`; valid while the context lives. Local. Throws ArgumentError naming the
     /// modes there are, if the mesh does not have this one.
     [[nodiscard]] const Group& group(ParallelMode mode) const;
-    /// A group made by init_group. Throws ArgumentError naming the groups there are.
+    /// A group made by init_group, or of the mode of that name. Throws ArgumentError naming the groups there
+    /// are.
     [[nodiscard]] const Group& group(std::string_view name) const;
     [[nodiscard]] bool has(ParallelMode mode) const noexcept;
     /// All modes that have a group, global first.
@@ -79,8 +81,8 @@ class CommContext {
     [[nodiscard]] Neighbours neighbours(ParallelMode axis) const;
 
     /// Adds a group of the ranks named, in the order given. Collective over the context, members or not.
-    /// Throws the same AgreementError on all ranks: a name that is taken, ranks that are outside the context,
-    /// repeated, none, or differ between ranks.
+    /// Throws the same AgreementError on all ranks: a name that is taken (by a mode, too), ranks that are
+    /// outside the context, repeated, none, or differ between ranks. Throws ArgumentError after destroy().
     const Group& init_group(std::string name, std::span<const GlobalRank> ranks);
     /// Adds disjoint groups under one name; each rank gets the one that holds it, if any. Collective, errors
     /// as above.
@@ -90,7 +92,8 @@ class CommContext {
     void build(MPI_Comm comm, std::string_view mesh, const CheckLevel* level);
     void add_axis_groups();
     void add_node_groups();
-    [[nodiscard]] std::vector<GlobalRank> context_ranks(MPI_Comm comm) const;
+    void add_mode(ParallelMode mode, mpi::Communicator data);
+    [[nodiscard]] bool is_taken(std::string_view name) const;
 
     Mesh mesh_{{{ParallelMode::data, 1}}};
     GlobalRank rank_{0};

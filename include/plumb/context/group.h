@@ -26,7 +26,8 @@ class Group {
 
     /// From any communicator, which stays the user's: Plumb works on private duplicates. Collective over
     /// `comm`. Global ranks are those of MPI_COMM_WORLD. MPI_COMM_NULL makes a group this rank is not a
-    /// member of. Throws AgreementError where the ranks' settings (PLUMB_CHECK, …) differ.
+    /// member of. Throws ArgumentError for an intercommunicator, AgreementError where the ranks' settings
+    /// (PLUMB_CHECK, …) differ, TimeoutError if not all ranks come within PLUMB_TIMEOUT.
     explicit Group(MPI_Comm comm, std::string name = "user");
     Group(MPI_Comm comm, std::string name, CheckLevel level);
 
@@ -67,6 +68,7 @@ class Group {
 
   private:
     friend class CommContext;
+    void make(MPI_Comm comm, const CheckLevel* level);
     /// Takes over `data`, and duplicates it for agreements. Collective over `data`.
     Group(mpi::Communicator data, std::string name, std::vector<GlobalRank> ranks, CheckLevel level);
     /// A group known to this rank, which is not in it.

@@ -39,8 +39,8 @@ class Signature {
     void field(std::string_view name, std::string_view value);
     void field(std::string_view name, std::int64_t value);
     void field(std::string_view name, std::span<const std::int64_t> values);
-    /// This rank will send `amount` of `unit` to group rank `peer`, which must `expect` as much from this
-    /// rank.
+    /// This rank will send `amount` to group rank `peer`, which must `expect` as much from this rank. Once
+    /// per peer; saying nothing is saying 0.
     void sends(int peer, std::int64_t amount);
     void expects(int peer, std::int64_t amount);
     /// The call is wrong by itself.
@@ -120,8 +120,9 @@ struct Disagreement {
 [[nodiscard]] std::vector<int> displacements(std::span<const int> sizes);
 
 /// The blocking form, for the making of contexts and groups: throws the same AgreementError on all ranks
-/// unless they agree. `describe` fills the signature and may throw, which counts as this rank's error.
-/// Collective over `comm`, whose ranks are `ranks`.
+/// unless they agree. `describe` fills the signature (it is called again for the message) and may throw,
+/// which counts as this rank's error. Progresses what is in flight while it waits, no longer than
+/// PLUMB_TIMEOUT: then it throws TimeoutError. Collective over `comm`, whose ranks are `ranks`.
 void agree(MPI_Comm comm, std::string_view group, std::span<const GlobalRank> ranks,
            const std::function<void(Signature&)>& describe);
 

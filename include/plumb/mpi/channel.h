@@ -15,6 +15,7 @@
 #include <plumb/mpi/agreement.h>
 #include <plumb/mpi/check.h>
 #include <plumb/mpi/handles.h>
+#include <plumb/mpi/requests.h>
 
 namespace plumb::mpi {
 
@@ -43,18 +44,21 @@ class Channel {
     [[nodiscard]] const std::string& group() const noexcept { return group_; }
     [[nodiscard]] CheckLevel check_level() const noexcept { return level_; }
     [[nodiscard]] Caller caller() const noexcept { return {group_, ranks_[static_cast<std::size_t>(rank_)]}; }
-    [[nodiscard]] bool idle() const noexcept { return collectives_.empty() && messages_.empty(); }
+    /// Whether nothing is in flight.
+    [[nodiscard]] bool idle() const noexcept { return in_flight_.load(std::memory_order_acquire) == 0; }
 
     /// Whatever a layer above wants to keep with the group (plans, buffers for reuse), found by address of a
     /// tag. Freed when the channel is.
     [[nodiscard]] std::shared_ptr<void>& slot(const void* tag);
 
-    /// Advances all that is in flight on this channel. Never throws, never waits: failures stay with their
-    /// operation. Returns whether anything finished. Called with the progress lock held.
-    bool advance();
-
   private:
-    friend void submit(const std::shared_ptr<Channel>& channel, const std::shared_ptr<Pending>& pending);
+    friend class Engine;
+    using Line = std::vector<std::shared_ptr<Pending>>;
+
+    void put_in_flight(const std::shared_ptr<Pending>& pending);
+    void advance(Line& finished);
+    void advance(Line& line, Line& finished);
+    [[nodiscard]] Line& line_of(const Pending& pending) noexcept;
 
     Communicator data_;
     Communicator agreement_;
@@ -62,15 +66,14 @@ class Channel {
     std::vector<GlobalRank> ranks_;
     int rank_ = 0;
     CheckLevel level_;
-    bool active_ = false;  ///< listed among the channels that progress() visits
-    std::vector<std::shared_ptr<Pending>> collectives_;
-    std::vector<std::shared_ptr<Pending>> messages_;
+    Line collectives_;
+    Line messages_;
+    std::atomic<std::size_t> in_flight_ = 0;  ///< in both lines; read without the lock
     std::vector<std::pair<const void*, std::shared_ptr<void>>> slots_;
-
-    friend bool progress();
 };
 
-/// Something in flight on a channel.
+/// Something in flight on a channel. Its hooks run with a lock held: they must not call what submits,
+/// progresses or waits.
 class Pending {
   public:
     enum class Kind { collective, message };
@@ -98,6 +101,9 @@ class Pending {
     virtual void start() = 0;
     /// Moves on as far as possible without waiting; payload only if `may_post`. May throw: that finishes it.
     virtual void move_on(bool may_post) = 0;
+    /// The requests that are still under way after move_on has thrown. They, and this object with its
+    /// buffers, are kept until MPI is done with them.
+    [[nodiscard]] virtual RequestSet take_requests() noexcept { return {}; }
     /// Whether `earlier`, of the same kind and still to post, must post first.
     [[nodiscard]] virtual bool must_follow(const Pending& earlier) const = 0;
 
@@ -109,20 +115,23 @@ class Pending {
 
   private:
     friend class Channel;
-    friend void submit(const std::shared_ptr<Channel>& channel, const std::shared_ptr<Pending>& pending);
+    friend class Engine;
 
     Channel* channel_ = nullptr;          ///< alive while this is in flight: progress() keeps it
     std::atomic<bool> finished_ = false;  ///< set last, after failure_ and the results
     bool posted_ = false;
+    bool in_flight_ = false;
     std::exception_ptr failure_;
 };
 
 /// Starts `pending` and puts it in flight; it may be one that finished earlier and is used again.
-/// Throws what its start() throws, and EnvironmentError if this thread may not call MPI.
+/// Throws what its start() throws, ArgumentError if it is in flight already, and EnvironmentError if this
+/// thread may not call MPI.
 void submit(const std::shared_ptr<Channel>& channel, const std::shared_ptr<Pending>& pending);
 
 /// Advances everything in flight in this process once. Returns whether anything finished. Every call of Plumb
-/// that communicates does this. Local.
+/// that communicates does this. Local. Throws EnvironmentError if this thread may not call MPI; failures of
+/// what is in flight stay with it.
 bool progress();
 
 using Seconds = std::chrono::duration<double>;
@@ -136,8 +145,22 @@ void drain(const Channel& channel);
 /// The same for every channel of the process.
 void drain_all();
 
-/// PLUMB_TIMEOUT in seconds; none if unset. Throws EnvironmentError for a value that is not a positive
+/// Waits for a request that belongs to nothing in flight, for the making of contexts and groups, while
+/// progressing everything: a peer may need that before it comes. Throws MpiError, and after PLUMB_TIMEOUT
+/// TimeoutError naming `what`; then `buffers` are kept until MPI is done with them.
+void wait_for(MPI_Request request, std::shared_ptr<const void> buffers, std::string_view what,
+              const Caller& caller);
+/// Returns once all ranks of `comm` have called this, and throws, as `wait_for`. Blocking calls of MPI that
+/// follow then wait for nobody.
+void meet(MPI_Comm comm, std::string_view what, const Caller& caller);
+/// A duplicate of the user's communicator, once all its ranks have met. Throws ArgumentError unless `comm` is
+/// an intracommunicator, and as `meet`.
+[[nodiscard]] Communicator private_duplicate(MPI_Comm comm, std::string_view what, std::string_view group);
+
+/// What PLUMB_TIMEOUT says now; none if unset. Throws EnvironmentError for a value that is not a positive
 /// number.
+[[nodiscard]] std::optional<Seconds> timeout_from_environment();
+/// The bound of every wait: PLUMB_TIMEOUT as it was when first asked for. Throws as timeout_from_environment.
 [[nodiscard]] std::optional<Seconds> default_timeout();
 /// Replaces it for this process (tests, programs with an option of their own).
 void set_default_timeout(std::optional<Seconds> timeout);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include <mpi.h>
 
@@ -46,12 +47,17 @@ class Owned {
 struct CommunicatorTraits {
     using Raw = MPI_Comm;
     static Raw null() noexcept { return MPI_COMM_NULL; }
-    static void free(Raw& raw) noexcept { MPI_Comm_free(&raw); }
+    static void free(Raw& raw) noexcept;
 };
 struct DatatypeTraits {
     using Raw = MPI_Datatype;
     static Raw null() noexcept { return MPI_DATATYPE_NULL; }
     static void free(Raw& raw) noexcept { MPI_Type_free(&raw); }
+};
+struct ProcessGroupTraits {
+    using Raw = MPI_Group;
+    static Raw null() noexcept { return MPI_GROUP_NULL; }
+    static void free(Raw& raw) noexcept { MPI_Group_free(&raw); }
 };
 struct OpTraits {
     using Raw = MPI_Op;
@@ -61,8 +67,10 @@ struct OpTraits {
 
 using Datatype = Owned<DatatypeTraits>;
 using Op = Owned<OpTraits>;
+using ProcessGroup = Owned<ProcessGroupTraits>;
 
-/// An owned communicator with the error handler MPI_ERRORS_RETURN.
+/// An owned communicator with the error handler MPI_ERRORS_RETURN. Those that live when MPI is finalised are
+/// freed then.
 class Communicator : public Owned<CommunicatorTraits> {
   public:
     Communicator() = default;
@@ -74,5 +82,8 @@ class Communicator : public Owned<CommunicatorTraits> {
     [[nodiscard]] int rank() const;
     [[nodiscard]] int size() const;
 };
+
+/// Each rank of `comm`, in order, as a rank of `reference`; MPI_UNDEFINED where it is none. Local.
+[[nodiscard]] std::vector<int> ranks_within(MPI_Comm comm, MPI_Comm reference);
 
 }  // namespace plumb::mpi

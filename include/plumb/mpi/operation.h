@@ -3,6 +3,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <plumb/mpi/agreement.h>
@@ -50,10 +51,11 @@ class Operation : public Pending {
     void start() final;
     void move_on(bool may_post) final;
     [[nodiscard]] bool must_follow(const Pending&) const final { return true; }
+    [[nodiscard]] RequestSet take_requests() noexcept final { return std::move(requests_); }
 
     template <class Action>
     void attempt(Action&& action);
-    [[nodiscard]] AgreementRecord record() const;
+    [[nodiscard]] AgreementRecord record();
     void post_record(MPI_Comm comm);
     void on_agreed();
     void begin(bool agreed);
