@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,11 +14,13 @@
 #include <nlohmann/json.hpp>
 
 #include <plumb/comm/object_json.h>
+#include <plumb/oracle/case_set.h>
+#include <plumb/oracle/safetensors.h>
 #include <plumb/plumb.h>
 #include <plumb/tensor/convert.h>
 
-/// What the examples of docs/ops find around them: the default context `sequence=2`, the `group` of its
-/// sequence mode, and this rank's position in it, `rank`.
+/// What the examples of the documentation find around them: the default context `sequence=2`, the `group` of
+/// its sequence mode, and this rank's position in it, `rank`.
 namespace plumb::test {
 
 class Example {
