@@ -46,6 +46,16 @@ void poll_until(Done&& done, std::optional<Seconds> timeout, Late&& late) {
     }
 }
 
+/// What is made with an unusable PLUMB_TIMEOUT agrees on the settings first: thrown before, its error would
+/// leave the peers waiting.
+std::optional<Seconds> timeout_or_none() {
+    try {
+        return default_timeout();
+    } catch (const EnvironmentError&) {
+        return {};
+    }
+}
+
 void throw_timeout(const Pending& pending, Seconds timeout) {
     // Under the lock: another thread may be about to finish it, and then its channel may be gone.
     Engine::instance().hold([&] {
@@ -92,12 +102,7 @@ void drain_all() {
 
 void wait_for(MPI_Request request, std::shared_ptr<const void> buffers, std::string_view what,
               const Caller& caller) {
-    std::optional<Seconds> limit;
-    try {
-        limit = default_timeout();
-    } catch (const EnvironmentError&) {
-        // Thrown here, it would leave the peers waiting: what is made here agrees on the settings first.
-    }
+    const std::optional<Seconds> limit = timeout_or_none();
     const auto done = [&] {
         int flag = 0;
         check(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test", caller);

@@ -15,8 +15,6 @@
 #include <plumb/mpi/channel.h>
 #include <plumb/mpi/operation.h>
 
-#include "support/job.h"
-
 namespace plumb::test {
 
 /// A channel over a duplicate of `comm`, whose ranks are numbered 0, 1, …
