@@ -5,7 +5,9 @@
 #include <vector>
 
 #include <plumb/comm/all_reduce.h>
+#include <plumb/comm/all_reduce_dict.h>
 #include <plumb/comm/reduce.h>
+#include <plumb/comm/reduce_scatter.h>
 
 #include "reductions/calls.h"
 #include "support/async_contract.h"
@@ -126,6 +128,27 @@ TEST_CASE("all_reduce: random bits give the same bits on every path and every ra
             }
             CHECK(same_on_all_ranks(first));
         }
+    }
+}
+
+TEST_CASE("all reductions, without agreement") {
+    for (const CheckLevel level : {CheckLevel::local, CheckLevel::off}) {
+        const CommContext context(MPI_COMM_WORLD, flat_mesh(), level);
+        const Group& group = context.group(ParallelMode::global);
+        const int last = ranks() - 1;
+        for (const Path& path : kPaths) {
+            const OnPath on(path);
+            check_all_reduce({3, 7}, DType::f16, ReduceOp::avg, Arrangement::sliced, group);
+            const Tensor whole = small_tensor({2 * ranks()}, DType::i8, rank());
+            CHECK((bytes_of(reduce_scatter(whole, ReduceOp::max, group)) ==
+                   reduced_small_values(DType::i8, ReduceOp::max, ranks(), 2 * rank(), 2)));
+            const Tensor rooted = reduce(whole, GroupRank(last), ReduceOp::sum, group);
+            CHECK((bytes_of(rooted) ==
+                   (rank() == last ? reduced_small_values(DType::i8, ReduceOp::sum, ranks(), 0, 2 * ranks())
+                                   : small_values(DType::i8, rank(), 2 * ranks()))));
+            CHECK((all_reduce_dict({{"x", 1}, {"y", 2}}, group) == Dict{{"x", ranks()}, {"y", 2 * ranks()}}));
+        }
+        CHECK_THROWS_AS(all_reduce(Tensor(), ReduceOp::sum, group), ArgumentError);
     }
 }
 
