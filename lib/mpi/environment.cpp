@@ -258,8 +258,9 @@ std::string library_version() {
     int length = 0;
     check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version", {});
     std::string version(text.data(), static_cast<std::size_t>(length));
-    if (const auto line_end = version.find('\n'); line_end != std::string::npos) {
-        version.resize(line_end);
+    // Open MPI counts the terminating NUL.
+    if (const auto end = version.find_first_of(std::string_view("\n\0", 2)); end != std::string::npos) {
+        version.resize(end);
     }
     return version;
 }
