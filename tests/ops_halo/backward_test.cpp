@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <map>
 
 #include <plumb/mpi/counts.h>
 
@@ -48,11 +49,14 @@ std::vector<T> expected_gradient(const HaloCase& each, Value&& value, Sum&& sum,
                                  Order order = Order::as_documented) {
     const int me = rank();
     const std::int64_t extent = each.extent(me);
-    const auto upstream = [&](int r, const Index& index, std::int64_t at) {
-        if (!exists(r)) {
-            return T{};
+    std::map<int, std::vector<T>> upstreams;
+    for (const int r : {me - 1, me, me + 1}) {
+        if (exists(r)) {
+            upstreams[r] = gradient_of<T>(each, r, value);
         }
-        return element(gradient_of<T>(each, r, value), each.extended_shape(r), index, each.place(), at);
+    }
+    const auto upstream = [&](int r, const Index& index, std::int64_t at) {
+        return exists(r) ? element(upstreams[r], each.extended_shape(r), index, each.place(), at) : T{};
     };
     std::vector<T> result;
     for (const auto& index : all_indices(each.shard_shape(me))) {
