@@ -24,10 +24,10 @@ std::string role_name(Role role, int k) {
 /// A rank's run of one subject.
 class Run {
   public:
-    Run(const Subject& subject, Outcome& outcome)
+    Run(const Subject& subject, RankOutcome& outcome)
         : subject_(subject),
           outcome_(outcome),
-          driver_(*find_driver(subject.item.op)),
+          driver_(subject.driver),
           rank_(subject.group.global_rank(subject.group.rank())) {}
 
     bool forward(Target target);
@@ -63,7 +63,7 @@ class Run {
     [[nodiscard]] std::uint64_t in_units_of_case(std::uint64_t ulp) const;
 
     const Subject& subject_;
-    Outcome& outcome_;
+    RankOutcome& outcome_;
     const Driver& driver_;
     GlobalRank rank_;
     std::deque<std::pair<std::string, Placed>> inputs_;
@@ -235,7 +235,7 @@ std::string Run::error_of_backward(Target target, const Tensor& grad_output) {
 
 }  // namespace
 
-void Outcome::wrong(GlobalRank rank, std::string role, std::string message) {
+void RankOutcome::wrong(GlobalRank rank, std::string role, std::string message) {
     Finding finding;
     finding.rank = rank.value;
     finding.role = std::move(role);
@@ -243,8 +243,8 @@ void Outcome::wrong(GlobalRank rank, std::string role, std::string message) {
     findings.push_back(std::move(finding));
 }
 
-Outcome run_values(const Subject& subject, const GoOn& go_on) {
-    Outcome outcome;
+RankOutcome run_values(const Subject& subject, const GoOn& go_on) {
+    RankOutcome outcome;
     Run run(subject, outcome);
     for (const Target target : subject.targets) {
         const bool through = run.forward(target);
@@ -259,10 +259,10 @@ Outcome run_values(const Subject& subject, const GoOn& go_on) {
     return outcome;
 }
 
-Outcome run_for_error(const Subject& subject, bool backward, std::string& error) {
-    Outcome outcome;
+RankOutcome run_for_error(const Subject& subject, bool backward, std::string& error) {
+    RankOutcome outcome;
     Run run(subject, outcome);
-    const Driver& driver = *find_driver(subject.item.op);
+    const Driver& driver = subject.driver;
     Values result;
     const auto& params = subject.item.params;
     const Target target = params.out_shape || params.out_dtype ? Target::given : driver.targets.front();

@@ -14,7 +14,7 @@
 namespace plumb::cli {
 
 /// What one rank found out about a case.
-struct Outcome {
+struct RankOutcome {
     std::vector<Finding> findings;
     std::uint64_t max_ulp = 0;
     bool timed_out = false;
@@ -25,6 +25,7 @@ struct Outcome {
 /// One rank's part of a case: its inputs, what it must get, and how the call is made.
 struct Subject {
     const oracle::Case& item;
+    const Driver& driver;  ///< of the case's operation
     std::size_t group_index;
     const Group& group;
     /// An input (roles in and grad_out) or an expected result (out and grad_in) of this rank.
@@ -42,12 +43,12 @@ using GoOn = std::function<bool(bool mine, std::uint64_t digest)>;
 
 /// Makes the calls, forward and, where the case lists gradients, backward, and compares. Collective over the
 /// group. Throws nothing that the operations throw: that is a finding.
-[[nodiscard]] Outcome run_values(const Subject& subject, const GoOn& go_on);
+[[nodiscard]] RankOutcome run_values(const Subject& subject, const GoOn& go_on);
 
 /// Makes the forward call of an error case, whose inputs may be absent; then, if it went through and
 /// `backward`, the backward call. Puts the text of the agreed error in `error`, or leaves it empty where the
 /// call completed. Anything else thrown is a finding.
-[[nodiscard]] Outcome run_for_error(const Subject& subject, bool backward, std::string& error);
+[[nodiscard]] RankOutcome run_for_error(const Subject& subject, bool backward, std::string& error);
 
 /// Of the elements in row-major order, for comparing ranks bit for bit; never 0.
 [[nodiscard]] std::uint64_t digest_of(const Tensor& tensor);

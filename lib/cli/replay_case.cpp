@@ -52,7 +52,9 @@ void ReplayCase::load(const Case& item) {
 
 Subject ReplayCase::subject(const Case& item, const Group& group, std::size_t index) const {
     const GlobalRank rank(job_.rank());
+    const Driver& driver = *find_driver(item.op);
     Subject subject{item,
+                    driver,
                     index,
                     group,
                     [this, rank](Role role, int k) { return tensors_.at(oracle::tensor_key(rank, role, k)); },
@@ -60,11 +62,12 @@ Subject ReplayCase::subject(const Case& item, const Group& group, std::size_t in
                     item.params.layout ? Layout::transposed : Layout::contiguous,
                     Layout::contiguous,
                     item.params.async_op.value_or(false) ? Timing::async : Timing::blocking,
-                    find_driver(item.op)->targets};
+                    driver.targets};
     return subject;
 }
 
-void ReplayCase::run_values_case(const Case& item, const Group& group, CaseResult& result, Outcome& outcome) {
+void ReplayCase::run_values_case(const Case& item, const Group& group, CaseResult& result,
+                                 RankOutcome& outcome) {
     const auto go_on = [&](bool mine, std::uint64_t digest) {
         const std::vector<Step> steps = exchange({mine, outcome.timed_out, digest});
         if (!is_same_everywhere(item) || digest == 0) digest = 0;
@@ -92,7 +95,8 @@ void ReplayCase::run_values_case(const Case& item, const Group& group, CaseResul
         if (!go_on(true, 0)) return;
 }
 
-void ReplayCase::run_error_case(const Case& item, const Group& group, CaseResult& result, Outcome& outcome) {
+void ReplayCase::run_error_case(const Case& item, const Group& group, CaseResult& result,
+                                RankOutcome& outcome) {
     const GlobalRank rank(job_.rank());
     const auto index = item.group_of(rank);
     std::string error;
@@ -117,7 +121,7 @@ void ReplayCase::run_error_case(const Case& item, const Group& group, CaseResult
                                             ranks.front().value, other.value);
 }
 
-void ReplayCase::collect(const Outcome& outcome, CaseResult& result) {
+void ReplayCase::collect(const RankOutcome& outcome, CaseResult& result) {
     const std::array<std::uint64_t, 2> words = {outcome.findings.empty() ? 1U : 0U, outcome.max_ulp};
     const std::vector<std::uint64_t> all = job_.all_gather(words);
     bool good = true;
@@ -146,7 +150,7 @@ CaseResult ReplayCase::run(const Case& item) {
     if (find_driver(item.op) == nullptr) return fail("not supported by this version: op " + item.op);
     if (const auto missing = unsupported(item)) return fail(*missing);
 
-    Outcome outcome;
+    RankOutcome outcome;
     const Group* group = nullptr;
     try {
         group = &groups_.of(item);

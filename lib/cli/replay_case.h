@@ -35,10 +35,12 @@ class ReplayCase {
     [[nodiscard]] std::vector<Step> exchange(const Step& mine);
 
     void load(const oracle::Case& item);
-    void run_values_case(const oracle::Case& item, const Group& group, CaseResult& result, Outcome& outcome);
-    void run_error_case(const oracle::Case& item, const Group& group, CaseResult& result, Outcome& outcome);
+    void run_values_case(const oracle::Case& item, const Group& group, CaseResult& result,
+                         RankOutcome& outcome);
+    void run_error_case(const oracle::Case& item, const Group& group, CaseResult& result,
+                        RankOutcome& outcome);
     [[nodiscard]] Subject subject(const oracle::Case& item, const Group& group, std::size_t index) const;
-    void collect(const Outcome& outcome, CaseResult& result);
+    void collect(const RankOutcome& outcome, CaseResult& result);
 
     const Job& job_;
     Groups& groups_;

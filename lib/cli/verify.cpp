@@ -94,7 +94,7 @@ class Runner {
     [[nodiscard]] bool hung() const noexcept { return hung_; }
 
   private:
-    void share(std::vector<CaseResult>& results, const std::vector<Outcome>& outcomes);
+    void share(std::vector<CaseResult>& results, const std::vector<RankOutcome>& outcomes);
 
     const Job& job_;
     CommContext context_;
@@ -105,7 +105,7 @@ class Runner {
 std::vector<CaseResult> Runner::run(const VerifySpec* specs, std::size_t count) {
     using Clock = std::chrono::steady_clock;
     std::vector<CaseResult> results(count);
-    std::vector<Outcome> outcomes(count);
+    std::vector<RankOutcome> outcomes(count);
     bool stopped = false;
     for (std::size_t i = 0; i < count; ++i) {
         const VerifySpec& spec = specs[i];
@@ -127,11 +127,11 @@ std::vector<CaseResult> Runner::run(const VerifySpec* specs, std::size_t count) 
     return results;
 }
 
-void Runner::share(std::vector<CaseResult>& results, const std::vector<Outcome>& outcomes) {
+void Runner::share(std::vector<CaseResult>& results, const std::vector<RankOutcome>& outcomes) {
     std::vector<Finding> findings;
     std::array<std::uint64_t, 2> words = {0, 0};
     std::vector<std::uint64_t> ulps;
-    for (const Outcome& outcome : outcomes) {
+    for (const RankOutcome& outcome : outcomes) {
         words[0] += outcome.findings.size();
         words[1] += outcome.timed_out ? 1 : 0;
         ulps.push_back(outcome.max_ulp);

@@ -177,9 +177,9 @@ void VerifyCase::add_results(Role role) {
 
 namespace {
 
-Outcome run_adjoint(const VerifySpec& spec, const Group& group, const VerifyCase& made) {
+RankOutcome run_adjoint(const VerifySpec& spec, const Group& group, const VerifyCase& made) {
     const GlobalRank rank = group.global_rank(group.rank());
-    Outcome outcome;
+    RankOutcome outcome;
     const Placed x = Placed::holding(made.tensor(rank, Role::in, kNoIndex), spec.layout);
     const Placed y = Placed::holding(made.tensor(rank, Role::grad_out, kNoIndex), spec.layout);
     const Call call{made.item(), 0, group, spec.timing, spec.target, [&](const Shape& shape, DType dtype) {
@@ -206,11 +206,12 @@ Outcome run_adjoint(const VerifySpec& spec, const Group& group, const VerifyCase
 
 }  // namespace
 
-Outcome run_verify_case(const VerifySpec& spec, const Group& group, int world, std::uint64_t seed) {
+RankOutcome run_verify_case(const VerifySpec& spec, const Group& group, int world, std::uint64_t seed) {
     const VerifyCase made(spec, group, world, seed);
     if (spec.property == Property::adjoint) return run_adjoint(spec, group, made);
     const GlobalRank rank = group.global_rank(group.rank());
     const Subject subject{made.item(),
+                          *spec.driver,
                           0,
                           group,
                           [&](Role role, int k) { return made.tensor(rank, role, k); },

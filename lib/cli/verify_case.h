@@ -15,8 +15,8 @@ namespace plumb::cli {
 /// Runs one case of the family: draws all ranks' inputs, computes on the serial reference what each must get,
 /// makes the call and compares; or tests the adjoint property. Collective over `group`. What it finds is in
 /// the outcome; throws only what is a fault of the program itself.
-[[nodiscard]] Outcome run_verify_case(const VerifySpec& spec, const Group& group, int world,
-                                      std::uint64_t seed);
+[[nodiscard]] RankOutcome run_verify_case(const VerifySpec& spec, const Group& group, int world,
+                                          std::uint64_t seed);
 
 /// The spec as a case of one group: arguments, shapes and the list of tensors, results included.
 class VerifyCase {
