@@ -4,6 +4,7 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -73,6 +74,13 @@ int run(int argc, char** argv) {
     add_verify(app, verify_options);
 
     const Launch launch = launch_from_environment();
+    if (argc > 1 && argv[1][0] != '-' &&
+        std::as_const(app)
+            .get_subcommands([&](const CLI::App* command) { return command->get_name() == argv[1]; })
+            .empty())
+        return refuse(
+            argc, argv,
+            fmt::format("plumb: there is no command '{}', allowed are info, replay, verify\n", argv[1]));
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -35,11 +35,9 @@ Mesh mesh_of(const VerifyOptions& options, int ranks) {
 
 /// Throws CannotRun for an operation or element type that there is not.
 std::vector<DType> wanted_dtypes(const VerifyOptions& options) {
-    std::vector<std::string_view> ops;
-    for (const Driver& driver : drivers())
-        ops.push_back(driver.op);
+    const std::vector<std::string_view> ops = verify_ops();
     for (const std::string& op : options.ops)
-        if (find_driver(op) == nullptr)
+        if (std::find(ops.begin(), ops.end(), op) == ops.end())
             throw CannotRun(fmt::format("--op is '{}', allowed are {}", op, fmt::join(ops, ", ")));
     std::vector<DType> dtypes;
     for (const std::string& text : options.dtypes)

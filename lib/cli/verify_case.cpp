@@ -177,6 +177,26 @@ void VerifyCase::add_results(Role role) {
 
 namespace {
 
+/// What `action` throws is a finding.
+template <class Action>
+void attempt(GlobalRank rank, RankOutcome& outcome, Action&& action) {
+    try {
+        action();
+    } catch (const TimeoutError& error) {
+        outcome.timed_out = true;
+        outcome.wrong(rank, "", error.what());
+    } catch (const std::exception& error) {
+        outcome.wrong(rank, "", error.what());
+    }
+}
+
+RankOutcome run_check(const VerifySpec& spec, const Group& group, std::uint64_t seed) {
+    RankOutcome outcome;
+    attempt(group.global_rank(group.rank()), outcome,
+            [&] { spec.check(spec, group, sub_key(seed, digest_of(spec.id)), outcome); });
+    return outcome;
+}
+
 RankOutcome run_adjoint(const VerifySpec& spec, const Group& group, const VerifyCase& made) {
     const GlobalRank rank = group.global_rank(group.rank());
     RankOutcome outcome;
@@ -185,7 +205,7 @@ RankOutcome run_adjoint(const VerifySpec& spec, const Group& group, const Verify
     const Call call{made.item(), 0, group, spec.timing, spec.target, [&](const Shape& shape, DType dtype) {
                         return Placed::blank(shape, dtype, spec.output_layout).tensor();
                     }};
-    try {
+    attempt(rank, outcome, [&] {
         const auto test = oracle::test_adjoint(
             group, x.tensor(), y.tensor(),
             [&](const Tensor& input) { return spec.driver->forward(call, input).tensor; },
@@ -195,18 +215,14 @@ RankOutcome run_adjoint(const VerifySpec& spec, const Group& group, const Verify
                 rank, "",
                 fmt::format("backward is not the adjoint of forward: <f(x), y> is {}, <x, f'(y)> is {}",
                             test.forward, test.backward));
-    } catch (const TimeoutError& error) {
-        outcome.timed_out = true;
-        outcome.wrong(rank, "", error.what());
-    } catch (const std::exception& error) {
-        outcome.wrong(rank, "", error.what());
-    }
+    });
     return outcome;
 }
 
 }  // namespace
 
 RankOutcome run_verify_case(const VerifySpec& spec, const Group& group, int world, std::uint64_t seed) {
+    if (spec.check != nullptr) return run_check(spec, group, seed);
     const VerifyCase made(spec, group, world, seed);
     if (spec.property == Property::adjoint) return run_adjoint(spec, group, made);
     const GlobalRank rank = group.global_rank(group.rank());

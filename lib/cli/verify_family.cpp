@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "cli/case_run.h"
+#include "cli/verify_messages.h"
 
 namespace plumb::cli {
 
@@ -24,7 +26,7 @@ bool has_adjoint(std::string_view op) {
 bool is_layout_for(const VerifySpec& spec) {
     const Shape& shape = spec.variant.shape;
     const bool in_place = spec.driver->in_place != nullptr;
-    const bool dict = spec.driver->op == "all_reduce_dict";
+    const bool dict = spec.driver->op == "all_reduce_dict" || spec.driver->op == "broadcast_object_list";
     switch (spec.layout) {
         case Layout::contiguous:
             return true;
@@ -53,7 +55,8 @@ void choose_rest(VerifySpec& spec) {
 }
 
 void add_specs(VerifySpec spec, std::vector<VerifySpec>& family) {
-    for (Variant& variant : variants_of(spec.driver->op, spec.dtype)) {
+    for (Variant& variant :
+         spec.check != nullptr ? message_variants(spec) : variants_of(spec.driver->op, spec.dtype)) {
         spec.variant = std::move(variant);
         for (const Layout layout : kLayouts) {
             spec.layout = layout;
@@ -88,25 +91,39 @@ std::vector<ParallelMode> modes_of(const Mesh& mesh) {
     return modes;
 }
 
+std::vector<std::string_view> verify_ops() {
+    std::vector<std::string_view> ops;
+    for (const Driver& driver : drivers())
+        ops.push_back(driver.op);
+    for (const MessageDriver& message : message_drivers())
+        ops.push_back(message.driver.op);
+    return ops;
+}
+
 std::vector<VerifySpec> verify_family(const Mesh& mesh) {
     std::vector<VerifySpec> family;
-    for (const Driver& driver : drivers())
-        for (const Property property : {Property::values, Property::adjoint}) {
-            if (property == Property::adjoint && !has_adjoint(driver.op)) continue;
-            for (const ParallelMode mode : modes_of(mesh))
-                for (const DType dtype : kAllDTypes) {
-                    if (property == Property::adjoint &&
-                        std::find(kAdjointDTypes.begin(), kAdjointDTypes.end(), dtype) ==
-                            kAdjointDTypes.end())
-                        continue;
-                    VerifySpec spec;
-                    spec.driver = &driver;
-                    spec.property = property;
-                    spec.mode = mode;
-                    spec.dtype = dtype;
-                    add_specs(spec, family);
-                }
-        }
+    const std::vector<ParallelMode> modes = modes_of(mesh);
+    const auto add = [&](VerifySpec spec, std::span<const DType> dtypes) {
+        for (const ParallelMode mode : modes)
+            for (const DType dtype : dtypes) {
+                spec.mode = mode;
+                spec.dtype = dtype;
+                add_specs(spec, family);
+            }
+    };
+    for (const Driver& driver : drivers()) {
+        VerifySpec spec;
+        spec.driver = &driver;
+        add(spec, kAllDTypes);
+        spec.property = Property::adjoint;
+        if (has_adjoint(driver.op)) add(spec, kAdjointDTypes);
+    }
+    for (const MessageDriver& message : message_drivers()) {
+        VerifySpec spec;
+        spec.driver = &message.driver;
+        spec.check = message.check;
+        add(spec, kAllDTypes);
+    }
     return family;
 }
 

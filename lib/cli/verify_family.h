@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <plumb/context/mesh.h>
@@ -35,10 +36,17 @@ struct Variant {
     Twist twist = Twist::none;
 };
 
+struct RankOutcome;
+struct VerifySpec;
+/// Makes the call and looks at what came of it; may throw what the library throws.
+using MessageCheck = void (*)(const VerifySpec& spec, const Group& group, std::uint64_t key,
+                              RankOutcome& outcome);
+
 /// One case of the family: everything but the data, which a seed gives.
 struct VerifySpec {
     std::string id;
     const Driver* driver = nullptr;
+    MessageCheck check = nullptr;  ///< for operations that cases have no words for
     Property property = Property::values;
     ParallelMode mode = ParallelMode::global;
     DType dtype = DType::f32;
@@ -57,6 +65,9 @@ struct VerifySpec {
 [[nodiscard]] std::vector<ParallelMode> modes_of(const Mesh& mesh);
 /// Every operation × mode × dtype × arguments and shapes × strides; the same on every rank.
 [[nodiscard]] std::vector<VerifySpec> verify_family(const Mesh& mesh);
+
+/// The names of all operations of the family.
+[[nodiscard]] std::vector<std::string_view> verify_ops();
 
 /// The argument lists and shapes an operation is tried with for one dtype; none where it is not defined.
 [[nodiscard]] std::vector<Variant> variants_of(std::string_view op, DType dtype);

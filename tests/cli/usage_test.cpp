@@ -14,8 +14,10 @@ TEST_CASE("wrong usage is exit code 2, with a message that names it") {
         std::string says;
     };
     for (const Wrong& wrong :
-         {Wrong{"", "A subcommand is required"}, Wrong{"bogus", "bogus"}, Wrong{"info --bogus", "--bogus"},
-          Wrong{"replay", "DIR"}, Wrong{"verify --cases 0", "--cases"}, Wrong{"verify --seed many", "--seed"},
+         {Wrong{"", "A subcommand is required"},
+          Wrong{"bogus", "there is no command 'bogus', allowed are info, replay, verify"},
+          Wrong{"info --bogus", "--bogus"}, Wrong{"replay", "DIR"}, Wrong{"verify --cases 0", "--cases"},
+          Wrong{"verify --seed many", "--seed"},
           Wrong{"verify --op bogus", "--op is 'bogus', allowed are scatter"},
           Wrong{"verify --dtype f31", "f31"}, Wrong{"verify --mesh data", "'data' is not axis=size"},
           Wrong{"verify --mesh data=2", "whose product is 2, but there are 1 ranks"},

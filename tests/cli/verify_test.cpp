@@ -41,7 +41,7 @@ TEST_CASE("every operation, mode and element type is in the family") {
              "scatter", "gather", "broadcast", "all_gather", "all_to_all_single", "all_reduce", "reduce",
              "reduce_scatter", "all_to_all", "scatter_to_sequence_parallel_region",
              "gather_from_sequence_parallel_region", "cp_halo_exchange", "adjoint-all_to_all",
-             "adjoint-cp_halo_exchange"})
+             "adjoint-cp_halo_exchange", "send_recv", "broadcast_object_list"})
         for (const std::string& mode : std::vector<std::string>{"global", "data", "sequence", "data+sequence",
                                                                 "intra_node", "inter_node"})
             CHECK_MESSAGE(
