@@ -117,14 +117,15 @@ void Message::post_header() {
 }
 
 void Message::move_on(bool may_post) {
+    // One that fails waits for its turn too: otherwise the next one would post before an earlier one. What is
+    // not its turn is not even looked at: thousands may be in flight.
+    if (state_ != State::data && !may_post) {
+        return;
+    }
     if (!requests_.test(channel().caller())) {
         return;
     }
     if (state_ != State::data) {
-        // One that fails waits for its turn too: otherwise the next one would post before an earlier one.
-        if (!may_post) {
-            return;
-        }
         if (state_ == State::header && !mine_.matches(theirs_)) {
             throw_disagreement();
         }

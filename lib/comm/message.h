@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <plumb/comm/async.h>
@@ -54,6 +55,7 @@ class Message : public mpi::Pending {
     void start() final;
     void move_on(bool may_post) final;
     [[nodiscard]] bool must_follow(const Pending& earlier) const final;
+    [[nodiscard]] mpi::RequestSet take_requests() noexcept final { return std::move(requests_); }
 
     void prepare();
     void describe();

@@ -33,6 +33,13 @@ Channel::Line& Channel::line_of(const Pending& pending) noexcept {
     return pending.kind() == Pending::Kind::collective ? collectives_ : messages_;
 }
 
+/// The nearest one that must post first has itself waited for those before it.
+std::shared_ptr<Pending> Channel::predecessor_in(const Line& line, const Pending& pending) {
+    const auto nearest = std::find_if(line.rbegin(), line.rend(),
+                                      [&](const auto& earlier) { return pending.must_follow(*earlier); });
+    return nearest == line.rend() || (*nearest)->posted() ? nullptr : *nearest;
+}
+
 void Channel::put_in_flight(const std::shared_ptr<Pending>& pending) {
     if (pending->in_flight_) {
         throw ArgumentError("an operation that is in flight cannot be started again");
@@ -42,11 +49,13 @@ void Channel::put_in_flight(const std::shared_ptr<Pending>& pending) {
     pending->posted_ = false;
     pending->failure_ = nullptr;
     Line& line = line_of(*pending);
+    pending->predecessor_ = predecessor_in(line, *pending);
     line.push_back(pending);  // before anything is posted, which could not be undone
     try {
         pending->start();
     } catch (...) {
         line.pop_back();
+        pending->predecessor_ = nullptr;
         throw;
     }
     pending->in_flight_ = true;
@@ -63,17 +72,12 @@ void Channel::advance(Line& line, Line& finished) {
     bool any_finished = false;
     for (std::size_t i = 0; i < line.size(); ++i) {
         Pending& pending = *line[i];
-        // The nearest one that must go first has itself waited for those before it.
-        bool may_post = true;
-        for (std::size_t k = i; k-- > 0;) {
-            if (pending.must_follow(*line[k])) {
-                may_post = line[k]->posted();
-                break;
-            }
+        if (pending.predecessor_ != nullptr && pending.predecessor_->posted()) {
+            pending.predecessor_ = nullptr;
         }
         if (!pending.finished()) {
             try {
-                pending.move_on(may_post);
+                pending.move_on(/*may_post=*/pending.predecessor_ == nullptr);
             } catch (...) {
                 if (auto requests = pending.take_requests(); !requests.empty()) {
                     Engine::instance().keep(std::move(requests), line[i]);
@@ -91,6 +95,7 @@ void Channel::advance(Line& line, Line& finished) {
     for (auto& pending : line) {
         if (pending->finished()) {
             pending->in_flight_ = false;
+            pending->predecessor_ = nullptr;
             finished.push_back(std::move(pending));
         } else {
             line[kept++].swap(pending);

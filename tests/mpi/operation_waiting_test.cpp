@@ -2,6 +2,8 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -46,6 +48,49 @@ class DefaultTimeout {
 
 std::string everyone() {
     return ranks() == 2 ? "0,1" : "0-" + std::to_string(ranks() - 1);
+}
+
+/// Finishes once it may post and is told to; counts how often it is asked for its order.
+class Ordered final : public plumb::mpi::Pending {
+  public:
+    explicit Ordered(const bool& go) : go_(go) {}
+    [[nodiscard]] std::string_view operation() const override { return "ordered"; }
+    [[nodiscard]] Kind kind() const noexcept override { return Kind::message; }
+    [[nodiscard]] std::string_view waits_for() const override { return "the word"; }
+    [[nodiscard]] int questions() const noexcept { return questions_; }
+
+  private:
+    void start() override {}
+    void move_on(bool may_post) override {
+        if (may_post && go_) {
+            mark_finished();
+        }
+    }
+    [[nodiscard]] bool must_follow(const Pending&) const override {
+        ++questions_;
+        return false;
+    }
+
+    const bool& go_;
+    mutable int questions_ = 0;
+};
+
+TEST_CASE("what is in flight is asked for its order once, however often it is polled") {
+    const auto channel = make_channel("ring");
+    bool go = false;
+    std::vector<std::shared_ptr<Ordered>> all;
+    for (int i = 0; i < 20; ++i) {
+        all.push_back(std::make_shared<Ordered>(go));
+        plumb::mpi::submit(channel, all.back());
+    }
+    for (int i = 0; i < 20; ++i) {
+        plumb::mpi::progress();
+    }
+    go = true;
+    for (int i = 0; i < 20; ++i) {
+        wait(*all[static_cast<std::size_t>(i)]);
+        CHECK(all[static_cast<std::size_t>(i)]->questions() == i);  // those that were in flight before it
+    }
 }
 
 TEST_CASE("a wait that runs out of time leaves the operation in flight") {

@@ -59,6 +59,7 @@ class Channel {
     void advance(Line& finished);
     void advance(Line& line, Line& finished);
     [[nodiscard]] Line& line_of(const Pending& pending) noexcept;
+    [[nodiscard]] static std::shared_ptr<Pending> predecessor_in(const Line& line, const Pending& pending);
 
     Communicator data_;
     Communicator agreement_;
@@ -104,7 +105,8 @@ class Pending {
     /// The requests that are still under way after move_on has thrown. They, and this object with its
     /// buffers, are kept until MPI is done with them.
     [[nodiscard]] virtual RequestSet take_requests() noexcept { return {}; }
-    /// Whether `earlier`, of the same kind and still to post, must post first.
+    /// Whether `earlier`, of the same kind and in flight, must post first. Asked once, at submission, from
+    /// the latest one backwards until one must.
     [[nodiscard]] virtual bool must_follow(const Pending& earlier) const = 0;
 
     void mark_posted() noexcept { posted_ = true; }
@@ -121,6 +123,7 @@ class Pending {
     std::atomic<bool> finished_ = false;  ///< set last, after failure_ and the results
     bool posted_ = false;
     bool in_flight_ = false;
+    std::shared_ptr<Pending> predecessor_;  ///< the one that must post first; null once it has
     std::exception_ptr failure_;
 };
 
