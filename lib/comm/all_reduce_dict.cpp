@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -34,6 +36,21 @@ KeyMatch key_match_from_name(std::string_view text) {
 
 namespace {
 
+/// For messages: control characters (a NUL would end the text), quotes and backslashes are spelled \xNN, so
+/// that different keys stay different.
+std::string spelled(std::string_view key) {
+    std::string text;
+    for (const char c : key) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte == 0x7f || c == '\'' || c == '\\') {
+            text += fmt::format("\\x{:02x}", byte);
+        } else {
+            text += c;
+        }
+    }
+    return text;
+}
+
 template <class T>
 T to_integer(const std::string& key, double value) {
     using Limits = std::numeric_limits<T>;
@@ -44,7 +61,7 @@ T to_integer(const std::string& key, double value) {
         throw ArgumentError(
             fmt::format("values has {} under key '{}', which {} cannot represent, allowed "
                         "are {} … {}",
-                        value, key, name(dtype_of<T>()), Limits::min(), Limits::max()));
+                        value, spelled(key), name(dtype_of<T>()), Limits::min(), Limits::max()));
     }
     return static_cast<T>(whole);
 }
@@ -144,7 +161,7 @@ class AllReduceDict final : public mpi::Operation, public Outcome<Dict> {
     void name_keys() {
         key_fields_.clear();
         for (const auto& [key, value] : values_) {
-            key_fields_.push_back(fmt::format("key '{}'", key));
+            key_fields_.push_back(fmt::format("key '{}'", spelled(key)));
         }
     }
 

@@ -205,6 +205,18 @@ TEST_CASE("all_reduce_dict: of many differing keys a handful is named") {
     check_some(all_reduce_dict(some_values(), group));
 }
 
+TEST_CASE("all_reduce_dict: keys with unprintable characters are legible in the message") {
+    if (ranks() == 1) return;
+    const auto context = agreeing_context();
+    const Group& group = context.group(ParallelMode::global);
+    const std::string odd("a\0b\n'\\", 6);
+    const Dict values{{rank() == 0 ? odd : "plain", 1}};
+    same_error_everywhere([&] { (void)all_reduce_dict(values, group); },
+                          {R"(key 'a\x00b\x0a\x27\x5c' is given on rank 0, not given on)",
+                           "key 'plain' is not given on rank 0, given on"});
+    CHECK(all_reduce_dict({{odd, 1}}, group) == Dict{{odd, ranks()}});
+}
+
 TEST_CASE("all_reduce_dict: one rank's call is wrong") {
     const auto context = agreeing_context();
     const Group& group = context.group(ParallelMode::global);
