@@ -77,7 +77,7 @@ void repeat(const std::string& what, int count, Cycle&& cycle) {
 
 TEST_CASE("contexts, made and destroyed") {
     const std::string mesh = "data=" + std::to_string(ranks());
-    repeat("context", count_from("PLUMB_TEST_CONTEXTS", 8000), [&](int i) {
+    repeat("context", count_from("PLUMB_TEST_CONTEXTS", 70000), [&](int i) {
         CommContext context(mesh);
         if (i % 100 == 0) {
             use(context.group(ParallelMode::data));
