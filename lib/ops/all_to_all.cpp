@@ -83,7 +83,7 @@ class AllToAll final : public comm::TensorOperation {
         check_arguments();
         const std::int64_t ranks = channel().size();
         chunk_shape_ = input_.shape().with(call_.take(), input_.extent(call_.take()) / ranks);
-        const Shape shape = chunk_shape_.with(call_.join(), chunk_shape_[call_.join()] * ranks);
+        const Shape shape = multiplied(chunk_shape_, call_.join(), ranks);
         prepare_output(input_.dtype(), shape, input_);
         if (!serves(call_, input_, output())) {
             plan();
@@ -255,7 +255,7 @@ Tensor run_with_plan(Call call, const Tensor& output, const Tensor& input, const
     // Whatever happens, the plan must not keep the caller's tensors alive; but what is still in flight after
     // a time-out needs them.
     bool in_flight = false;
-    struct Forget {
+    struct Forget {  // NOLINT(cppcoreguidelines-special-member-functions): lives in this scope only
         AllToAll& operation;
         const bool& in_flight;
         ~Forget() {
