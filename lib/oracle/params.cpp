@@ -130,7 +130,7 @@ std::vector<HaloDim> read_halos(const JsonNode& node, Case& item) {
 using Reader = std::function<void(const JsonNode&, Case&)>;
 
 Reader word(std::optional<std::string> Params::*member, Words allowed) {
-    return [member, allowed](const JsonNode& node, Case& item) {
+    return [member, allowed = std::move(allowed)](const JsonNode& node, Case& item) {
         item.params.*member = read_word(node, item, allowed);
     };
 }
