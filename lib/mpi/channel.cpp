@@ -40,6 +40,13 @@ std::shared_ptr<Pending> Channel::predecessor_in(const Line& line, const Pending
     return nearest == line.rend() || (*nearest)->posted() ? nullptr : *nearest;
 }
 
+/// Whatever `failed` has posted stays MPI's until it is complete, and so do its buffers.
+void Channel::keep_requests_of(const std::shared_ptr<Pending>& failed) {
+    if (auto requests = failed->take_requests(); !requests.empty()) {
+        Engine::instance().keep(std::move(requests), failed);
+    }
+}
+
 void Channel::put_in_flight(const std::shared_ptr<Pending>& pending) {
     if (pending->in_flight_) {
         throw ArgumentError("an operation that is in flight cannot be started again");
@@ -54,6 +61,7 @@ void Channel::put_in_flight(const std::shared_ptr<Pending>& pending) {
     try {
         pending->start();
     } catch (...) {
+        keep_requests_of(pending);
         line.pop_back();
         pending->predecessor_ = nullptr;
         throw;
@@ -79,9 +87,7 @@ void Channel::advance(Line& line, Line& finished) {
             try {
                 pending.move_on(/*may_post=*/pending.predecessor_ == nullptr);
             } catch (...) {
-                if (auto requests = pending.take_requests(); !requests.empty()) {
-                    Engine::instance().keep(std::move(requests), line[i]);
-                }
+                keep_requests_of(line[i]);
                 pending.failure_ = std::current_exception();
                 pending.mark_finished();
             }

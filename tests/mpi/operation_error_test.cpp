@@ -243,13 +243,52 @@ TEST_CASE("an operation that fails with requests under way is kept until MPI is 
     MPI_Isend(&value, 1, MPI_INT64_T, (rank() + ranks() - 1) % ranks(), 77, channel->data(), &sending);
     std::int64_t received = -1;
     while (const auto alive = kept.lock()) {
-        received = alive->received();
         plumb::mpi::progress();
-        if (alive.use_count() == 1) {
-            received = alive->received();
-        }
+        received = alive->received();
     }
     CHECK(received == 40 + (rank() + 1) % ranks());
+    MPI_Wait(&sending, MPI_STATUS_IGNORE);
+}
+
+/// Posts a receive from the next rank as its first action, and then fails.
+class FailsAtStart final : public plumb::mpi::Pending {
+  public:
+    [[nodiscard]] std::string_view operation() const override { return "fails at start"; }
+    [[nodiscard]] Kind kind() const noexcept override { return Kind::message; }
+    [[nodiscard]] std::string_view waits_for() const override { return "nothing"; }
+    [[nodiscard]] std::int64_t received() const { return received_; }
+
+  private:
+    void start() override {
+        MPI_Irecv(&received_, 1, MPI_INT64_T, (channel().rank() + 1) % channel().size(), 78, channel().data(),
+                  requests_.next());
+        throw ArgumentError("no");
+    }
+    void move_on(bool) override {}
+    [[nodiscard]] bool must_follow(const Pending&) const override { return false; }
+    [[nodiscard]] plumb::mpi::RequestSet take_requests() noexcept override { return std::move(requests_); }
+
+    std::int64_t received_ = -1;
+    plumb::mpi::RequestSet requests_;
+};
+
+TEST_CASE("the same if it fails at its start") {
+    const auto channel = make_channel("half started");
+    auto operation = std::make_shared<FailsAtStart>();
+    CHECK(message_of<ArgumentError>([&] { plumb::mpi::submit(channel, operation); }) == "no");
+    CHECK(channel->idle());
+    const std::weak_ptr<FailsAtStart> kept(operation);
+    operation.reset();
+    CHECK_FALSE(kept.expired());
+    const std::int64_t value = 50 + rank();
+    MPI_Request sending = MPI_REQUEST_NULL;
+    MPI_Isend(&value, 1, MPI_INT64_T, (rank() + ranks() - 1) % ranks(), 78, channel->data(), &sending);
+    std::int64_t received = -1;
+    while (const auto alive = kept.lock()) {
+        plumb::mpi::progress();
+        received = alive->received();
+    }
+    CHECK(received == 50 + (rank() + 1) % ranks());
     MPI_Wait(&sending, MPI_STATUS_IGNORE);
 }
 

@@ -56,6 +56,7 @@ class Channel {
     using Line = std::vector<std::shared_ptr<Pending>>;
 
     void put_in_flight(const std::shared_ptr<Pending>& pending);
+    static void keep_requests_of(const std::shared_ptr<Pending>& failed);
     void advance(Line& finished);
     void advance(Line& line, Line& finished);
     [[nodiscard]] Line& line_of(const Pending& pending) noexcept;
@@ -97,13 +98,12 @@ class Pending {
     [[nodiscard]] Channel& channel() const noexcept { return *channel_; }
 
   protected:
-    /// First action, on the caller's thread, at submission. May throw: then nothing was posted and the
-    /// operation is not in flight.
+    /// First action, on the caller's thread, at submission. May throw: then the operation is not in flight.
     virtual void start() = 0;
     /// Moves on as far as possible without waiting; payload only if `may_post`. May throw: that finishes it.
     virtual void move_on(bool may_post) = 0;
-    /// The requests that are still under way after move_on has thrown. They, and this object with its
-    /// buffers, are kept until MPI is done with them.
+    /// The requests that are still under way after start or move_on has thrown. They, and this object with
+    /// its buffers, are kept until MPI is done with them.
     [[nodiscard]] virtual RequestSet take_requests() noexcept { return {}; }
     /// Whether `earlier`, of the same kind and in flight, must post first. Asked once, at submission, from
     /// the latest one backwards until one must.
