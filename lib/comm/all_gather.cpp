@@ -17,7 +17,7 @@ enum class Form { joined, stacked };
 
 Shape gathered_shape(const Shape& shape, Form form, int size) {
     if (form == Form::joined && shape.ndim() > 0) {
-        return shape.with(0, shape[0] * size);
+        return multiplied(shape, 0, size);
     }
     Shape result{size};
     for (const auto extent : shape) {

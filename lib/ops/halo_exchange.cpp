@@ -1,6 +1,7 @@
 #include <plumb/ops/halo_exchange.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -135,12 +136,22 @@ class HaloForward final : public HaloOperation {
         const auto [left, right, dim, impl] = widths();
         const std::int64_t extent = input_extent();
         require_wide_enough(extent);
+        require_sum(left, extent, right);
         prepare_output(input().dtype(), input().shape().with(dim, left + extent + right), input());
         if (left > 0) {
             shift(Direction::to_next, slices(input(), extent - left, left), slices(output(), 0, left));
         }
         if (right > 0) {
             shift(Direction::to_previous, slices(input(), 0, right), slices(output(), left + extent, right));
+        }
+    }
+
+    /// A shard without elements can be as long as that.
+    static void require_sum(std::int64_t left, std::int64_t extent, std::int64_t right) {
+        if (left > std::numeric_limits<std::int64_t>::max() - extent - right) {
+            throw ArgumentError(fmt::format(
+                "left {}, the extent {} and right {} are given, allowed is a sum of at most 2^63-1", left,
+                extent, right));
         }
     }
 

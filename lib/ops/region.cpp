@@ -33,7 +33,7 @@ int resolve_dim(const RegionCall& call, const Shape& shape, int size) {
 }
 
 Shape joined_shape(const Shape& part, int dim, int size) {
-    return size == 1 ? part : part.with(dim, part[dim] * size);
+    return size == 1 ? part : multiplied(part, dim, size);
 }
 
 Shape chunk_shape(const Shape& whole, int dim, int size) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include <plumb/core/error.h>
 
@@ -66,6 +67,15 @@ std::int64_t element_count(const Shape& shape) {
         count *= extent;
     }
     return count;
+}
+
+Shape multiplied(const Shape& shape, int dim, std::int64_t factor) {
+    std::int64_t extent = 0;
+    if (__builtin_mul_overflow(shape[dim], factor, &extent))
+        throw ArgumentError("shape: extent " + std::to_string(shape[dim]) + " of dim " + std::to_string(dim) +
+                            " in " + to_string(shape) + " times " + std::to_string(factor) +
+                            " given; allowed: at most 2^63-1");
+    return shape.with(dim, extent);
 }
 
 Strides contiguous_strides(const Shape& shape) {

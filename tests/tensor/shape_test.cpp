@@ -101,6 +101,22 @@ TEST_CASE("dims may be negative") {
                                 {"dim: 0 given", "scalar"});
 }
 
+TEST_CASE("an extent multiplied") {
+    CHECK(plumb::multiplied(Shape{2, 3}, 1, 4) == Shape{2, 12});
+    CHECK(plumb::multiplied(Shape{std::int64_t{1} << 61, 0}, 0, 3) == Shape{3 * (std::int64_t{1} << 61), 0});
+    expect_error<ArgumentError>(
+        [] {
+            static_cast<void>(plumb::multiplied(Shape{std::int64_t{1} << 62, 0}, 0, 3));
+        },
+        {"extent 4611686018427387904 of dim 0", "times 3", "at most 2^63-1"});
+    // Where the product would wrap to a legal extent.
+    expect_error<ArgumentError>(
+        [] {
+            static_cast<void>(plumb::multiplied(Shape{std::numeric_limits<std::int64_t>::max(), 0}, 0, 3));
+        },
+        {"extent 9223372036854775807 of dim 0"});
+}
+
 TEST_CASE("shapes as text") {
     CHECK(plumb::to_string(Shape{}) == "[]");
     CHECK(plumb::to_string(Shape{3}) == "[3]");

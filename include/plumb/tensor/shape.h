@@ -52,6 +52,9 @@ using Strides = Extents;  ///< in elements, may be 0 or negative
 /// Product of the extents (1 for a scalar). Throws ArgumentError for a negative extent or a product beyond
 /// 2^63-1.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);
+/// A copy of `shape` with extent `dim` (0 … ndim-1) multiplied by `factor`. Throws ArgumentError where that
+/// is beyond 2^63-1, which a shape without elements can reach.
+[[nodiscard]] Shape multiplied(const Shape& shape, int dim, std::int64_t factor);
 /// Row-major strides.
 [[nodiscard]] Strides contiguous_strides(const Shape& shape);
 /// `dim` in -ndim … ndim-1 → 0 … ndim-1. Throws ArgumentError naming `what` ("dim"), the value and the range.
