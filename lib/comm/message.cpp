@@ -1,7 +1,6 @@
 #include "comm/message.h"
 
 #include <algorithm>
-#include <new>
 #include <span>
 
 #include <fmt/format.h>
@@ -24,16 +23,6 @@ static_assert(2 * kMaxTag + 1 <= 32767 && kFirstDataTag + kMaxTag <= 32767);
 
 int header_tag(int tag, P2PKind from) {
     return 2 * tag + (from == P2PKind::send ? 0 : 1);
-}
-
-std::string what(const std::exception_ptr& failure) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const std::bad_alloc&) {
-        return "out of memory";
-    } catch (const std::exception& error) {
-        return error.what();
-    }
 }
 
 mpi::Signature signature_of(const MessageHeader& header, int place, std::string_view operation) {
@@ -81,7 +70,7 @@ void Message::prepare() {
 
 void Message::describe() {
     if (local_failure_) {
-        const std::string text = what(local_failure_);
+        const std::string text = describe_failure(local_failure_);
         mine_.failed = 1;
         std::copy_n(text.data(), std::min(text.size(), mine_.error.size() - 1), mine_.error.data());
         return;

@@ -1,24 +1,8 @@
 #include <plumb/mpi/operation.h>
 
-#include <new>
+#include <plumb/core/error.h>
 
 namespace plumb::mpi {
-
-namespace {
-
-std::string what(const std::exception_ptr& failure) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const std::bad_alloc&) {
-        return "out of memory";
-    } catch (const std::exception& error) {
-        return error.what();
-    } catch (...) {
-        return "unknown failure";
-    }
-}
-
-}  // namespace
 
 std::string_view Operation::waits_for() const {
     switch (state_) {
@@ -170,7 +154,7 @@ void Operation::post_sizes() {
         attempt([&] { describe(signature); });
     }
     if (local_failure_) {
-        signature.fail(what(local_failure_));
+        signature.fail(describe_failure(local_failure_));
     }
     text_ = signature.serialise();
     text_size_ = static_cast<int>(text_.size());

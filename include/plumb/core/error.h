@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -69,5 +70,8 @@ class EnvironmentError : public Error {
   public:
     using Error::Error;
 };
+
+/// What a failure says for itself, in words for a message: "out of memory", or its own text.
+[[nodiscard]] std::string describe_failure(const std::exception_ptr& failure);
 
 }  // namespace plumb
