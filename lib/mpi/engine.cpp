@@ -1,7 +1,7 @@
 #include "mpi/engine.h"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 #include <plumb/core/error.h>
 #include <plumb/mpi/environment.h>
@@ -46,8 +46,7 @@ void Engine::submit(const std::shared_ptr<Channel>& channel, const std::shared_p
 
 bool Engine::progress() {
     // What is finished is let go of without the lock: the deleter of a tensor may itself call Plumb.
-    std::vector<std::shared_ptr<Pending>> finished;
-    std::vector<std::shared_ptr<Channel>> idle;
+    Spent spent;
     std::vector<Kept> done;
     {
         const std::scoped_lock lock(lock_);
@@ -56,17 +55,33 @@ bool Engine::progress() {
         }
         require_usable_thread();
         test_kept(done);
+        std::swap(spent, spare_);
         for (const auto& channel : active_) {
-            channel->advance(finished);
+            channel->advance(spent.finished);
         }
-        if (!finished.empty()) {
-            const auto first_idle = std::stable_partition(
-                active_.begin(), active_.end(), [](const auto& channel) { return !channel->idle(); });
-            idle.assign(std::make_move_iterator(first_idle), std::make_move_iterator(active_.end()));
-            active_.erase(first_idle, active_.end());
+        if (spent.finished.empty()) {
+            std::swap(spent, spare_);
+            return false;
+        }
+        take_idle(spent.idle);
+    }
+    spent.finished.clear();
+    spent.idle.clear();
+    const std::scoped_lock lock(lock_);
+    std::swap(spent, spare_);
+    return true;
+}
+
+void Engine::take_idle(std::vector<std::shared_ptr<Channel>>& idle) {
+    std::size_t kept = 0;
+    for (auto& channel : active_) {
+        if (channel->idle()) {
+            idle.push_back(std::move(channel));
+        } else {
+            active_[kept++].swap(channel);
         }
     }
-    return !finished.empty();
+    active_.resize(kept);
 }
 
 void Engine::keep(RequestSet requests, std::shared_ptr<const void> buffers) {

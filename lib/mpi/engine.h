@@ -39,14 +39,22 @@ class Engine {
         std::shared_ptr<const void> buffers;
     };
 
+    /// What a round of progress lets go of.
+    struct Spent {
+        std::vector<std::shared_ptr<Pending>> finished;
+        std::vector<std::shared_ptr<Channel>> idle;
+    };
+
     Engine() = default;
     void test_kept(std::vector<Kept>& done);
+    void take_idle(std::vector<std::shared_ptr<Channel>>& idle);
 
     std::mutex lock_;
     /// The channels with something in flight. They are kept alive here: what nobody waits for is parked, not
     /// lost.
     std::vector<std::shared_ptr<Channel>> active_;
     std::vector<Kept> kept_;
+    Spent spare_;  ///< empty, its capacity is used again: a call that is repeated allocates nothing
     bool drains_at_finalize_ = false;
 };
 
