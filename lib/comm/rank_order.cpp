@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <complex>
 #include <limits>
 #include <type_traits>
@@ -66,7 +67,7 @@ struct Floating {
 
     static Value read(const std::byte* element) { return static_cast<Value>(detail::load<T>(element)); }
     static T finish(Value value) {
-        const Value result = value == value ? value : std::numeric_limits<Value>::quiet_NaN();
+        const Value result = std::isnan(value) ? std::numeric_limits<Value>::quiet_NaN() : value;
         return with_canonical_nan(static_cast<T>(result));
     }
 };
