@@ -10,12 +10,16 @@
 
 namespace plumb::test {
 
+std::string quoted(const std::string& path) {
+    return "'" + path + "'";
+}
+
 Ran run_plumb(const std::string& arguments, int ranks, const std::string& environment) {
     const Folder folder;
     std::string command = environment.empty() ? "" : "env " + environment + " ";
     command += "timeout --kill-after=5 120 ";
     if (ranks > 0) command += std::string(PLUMB_LAUNCH) + " " + std::to_string(ranks) + " ";
-    command += std::string(PLUMB_PROGRAM) + " " + arguments + " >" + folder / "out" + " 2>" + folder / "err";
+    command += quoted(PLUMB_PROGRAM) + " " + arguments + " >" + folder / "out" + " 2>" + folder / "err";
     const int status = std::system(command.c_str());
     Ran ran;
     ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -16,6 +16,9 @@ struct Ran {
 /// `environment` stands before the command: "PLUMB_CHECK=off".
 Ran run_plumb(const std::string& arguments, int ranks = 0, const std::string& environment = "");
 
+/// A path as one argument of run_plumb.
+std::string quoted(const std::string& path);
+
 /// How often `part` occurs in `text`.
 int count(const std::string& text, const std::string& part);
 std::string read_file(const std::filesystem::path& path);

@@ -27,7 +27,7 @@ bool ends_with(const std::string& text, const std::string& end) {
 }  // namespace
 
 TEST_CASE("the last line counts, and only cases of this world size do") {
-    const Ran ran = run_plumb("replay --filter 'all_gather-*' --filter 'broadcast-*' " + golden(), 2);
+    const Ran ran = run_plumb("replay --filter 'all_gather-*' --filter 'broadcast-*' " + quoted(golden()), 2);
     CHECK(ran.code == 0);
     CHECK_MESSAGE(ends_with(ran.out, "\n12 passed, 0 failed, 0 skipped\n"), ran.out);
     CHECK(count(ran.out, "FAILED") == 0);
@@ -36,7 +36,7 @@ TEST_CASE("the last line counts, and only cases of this world size do") {
 }
 
 TEST_CASE("-v names every case") {
-    const Ran ran = run_plumb("replay -v --filter '" + kGather + "' " + golden(), 2);
+    const Ran ran = run_plumb("replay -v --filter '" + kGather + "' " + quoted(golden()), 2);
     CHECK(ran.code == 0);
     CHECK(count(ran.out, "passed " + kGather) == 1);
 }
@@ -61,10 +61,10 @@ TEST_CASE("nothing to run is exit code 1, and is said") {
 }
 
 TEST_CASE("--list names id, world and operation of the cases that match") {
-    const Ran ran = run_plumb("replay --list --filter '*-w2-concat-2x3*' " + golden());
+    const Ran ran = run_plumb("replay --list --filter '*-w2-concat-2x3*' " + quoted(golden()));
     CHECK(ran.code == 0);
     CHECK(ran.out == kGather + "\t2\tall_gather\n");
-    const Ran all = run_plumb("replay --list " + golden());
+    const Ran all = run_plumb("replay --list " + quoted(golden()));
     CHECK(count(all.out, "\n") == 413);
 }
 
@@ -199,14 +199,15 @@ TEST_CASE("what this version does not know or have fails and is named") {
 }
 
 TEST_CASE("a wait that runs out of time ends the job") {
-    const Ran ran = run_plumb("replay " + golden(), 2, "PLUMB_TIMEOUT=1e-9");
+    const Ran ran = run_plumb("replay " + quoted(golden()), 2, "PLUMB_TIMEOUT=1e-9");
     CHECK(ran.code != 0);
     CHECK_MESSAGE(count(ran.all(), "not complete after") > 0, ran.all());
 }
 
 TEST_CASE("where ranks do not agree on their calls first, error cases are not run") {
     for (const std::string& level : std::vector<std::string>{"local", "off"}) {
-        const Ran ran = run_plumb("replay --filter 'all_gather-*' " + golden(), 2, "PLUMB_CHECK=" + level);
+        const Ran ran =
+            run_plumb("replay --filter 'all_gather-*' " + quoted(golden()), 2, "PLUMB_CHECK=" + level);
         CHECK_MESSAGE(ran.code == 0, ran.all());
         CHECK(ends_with(ran.out, "5 passed, 0 failed, 2 skipped\n"));
     }

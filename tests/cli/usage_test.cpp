@@ -70,7 +70,7 @@ TEST_CASE("what needs no MPI never starts it") {
     if (run_plumb("info", 0, broken).code == 0) return;
     for (const std::string& arguments :
          {std::string("--help"), std::string("--version"), std::string("verify --list --cases 5"),
-          "replay --list " + golden()}) {
+          "replay --list " + quoted(golden())}) {
         CAPTURE(arguments);
         CHECK(run_plumb(arguments, 0, broken).code == 0);
     }
