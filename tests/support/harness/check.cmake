@@ -1,5 +1,5 @@
 # Runs one command and judges its exit code and output:
-#   cmake -DCOMMAND=<a;b;c> -DEXPECT=pass|fail [-DSAYS=<regex>] [-DNEVER_SAYS=<regex>] -P check.cmake
+#   cmake -DCOMMAND=<a;b;c> -DEXPECT=pass|fail [-DSAYS=<regex>[ && <regex>]…] [-DNEVER_SAYS=<regex>] -P check.cmake
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND ${COMMAND} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE errors)
 set(problem "")
@@ -8,9 +8,13 @@ if(EXPECT STREQUAL "pass" AND NOT result EQUAL 0)
 elseif(EXPECT STREQUAL "fail" AND result EQUAL 0)
     string(APPEND problem "it should fail. ")
 endif()
-if(SAYS AND NOT "${output}${errors}" MATCHES "${SAYS}")
-    string(APPEND problem "the output lacks: ${SAYS}. ")
-endif()
+# One by one: what different ranks print arrives in any order.
+string(REPLACE " && " ";" says "${SAYS}")
+foreach(regex IN LISTS says)
+    if(NOT "${output}${errors}" MATCHES "${regex}")
+        string(APPEND problem "the output lacks: ${regex}. ")
+    endif()
+endforeach()
 if(NEVER_SAYS AND "${output}${errors}" MATCHES "${NEVER_SAYS}")
     string(APPEND problem "the output must not have: ${NEVER_SAYS}. ")
 endif()
