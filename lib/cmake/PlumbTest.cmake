@@ -24,6 +24,17 @@ if(PLUMB_SANITIZE)
         "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp:print_suppressions=0")
 endif()
 
+# plumb_time_limit(<variable> <seconds>): the variable's seconds, or this default; longer with sanitizers.
+function(plumb_time_limit variable default)
+    if(NOT ${variable})
+        set(${variable} ${default})
+    endif()
+    if(PLUMB_SANITIZE)
+        math(EXPR ${variable} "3 * ${${variable}}")
+    endif()
+    set(${variable} ${${variable}} PARENT_SCOPE)
+endfunction()
+
 function(plumb_test_executable name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
     add_executable(${name} ${arg_SOURCES})
@@ -35,9 +46,7 @@ endfunction()
 
 function(plumb_add_test)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LABELS;ENV;LIBRARIES")
-    if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 120)
-    endif()
+    plumb_time_limit(arg_TIMEOUT 120)
     plumb_test_executable(${arg_NAME} SOURCES ${arg_SOURCES} LIBRARIES plumb_test_serial ${arg_LIBRARIES})
     add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
     set_tests_properties(${arg_NAME} PROPERTIES LABELS "serial;${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT
@@ -46,9 +55,6 @@ endfunction()
 
 function(plumb_add_mpi_test)
     cmake_parse_arguments(PARSE_ARGV 0 arg "OWN_MAIN" "NAME;TIMEOUT" "SOURCES;RANKS;LABELS;ENV;LIBRARIES")
-    if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 180)
-    endif()
     set(main plumb_test_mpi)
     if(arg_OWN_MAIN)
         set(main plumb_test_doctest)
@@ -58,7 +64,7 @@ function(plumb_add_mpi_test)
         plumb_add_mpi_command(
             NAME ${arg_NAME}
             RANKS ${ranks}
-            TIMEOUT ${arg_TIMEOUT}
+            TIMEOUT "${arg_TIMEOUT}"
             LABELS ${arg_LABELS}
             ENV ${arg_ENV}
             COMMAND $<TARGET_FILE:${arg_NAME}>)
@@ -69,9 +75,7 @@ endfunction()
 # Any command under the launcher as the ctest `name.np<n>`.
 function(plumb_add_mpi_command)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;RANKS;TIMEOUT" "COMMAND;LABELS;ENV")
-    if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 180)
-    endif()
+    plumb_time_limit(arg_TIMEOUT 180)
     # More ranks than cores take turns: such a test counts as one that needs them all.
     set(processors ${arg_RANKS})
     if(processors GREATER PLUMB_CORES)
